@@ -645,6 +645,7 @@ class Start(Report):
     residual: float
     distance: float
     adjusted: Document
+    computed: list[str]
     others: list[Document]
 
     def _repr_html_(self) -> str:
@@ -675,6 +676,7 @@ class Configurations(Report):
     constraints: list[str]
     unknowns: list[str]
     cases: list[Case]
+    always: list[int]
     locus: list[Factor]
     configurations: list[Configuration]
     n_configurations: int | None
@@ -693,7 +695,8 @@ class Configurations(Report):
         ]
         if self.locus:
             texts = [f"{found.factor} = 0" for found in self.locus[:12]]
-            parts.append(folded(f"only where ({len(self.locus)})", listed(texts)))
+            where = "more where" if self.always else "only where"
+            parts.append(folded(f"{where} ({len(self.locus)})", listed(texts)))
         if self.configurations:
             texts = [
                 ", ".join(f"{name} = {value:.6g}" for name, value in found.angles.items())

@@ -136,9 +136,8 @@ pub fn linearize(
     let n_powers = 1 + d.iter().rposition(|d| !d.is_zero()).unwrap_or(0);
     let n_shifts = shifts.iter().rposition(|n| !n.is_zero());
     let n_shifts = n_shifts.map_or(0, |last| last + 1);
-    let error = a.errors.view().norm_frobenius();
     Ok(LinearModel {
-        poles: eigenvalues_within(&a.rounded(), error)?,
+        poles: eigenvalues_within(&a.rounded(), &a.errors)?,
         b: b[0].plus_product(&a, &shifts[0]).rounded(),
         a: a.rounded(),
         c: c.rounded(),

@@ -13,7 +13,7 @@ use crate::structure::{Offsets, Structure};
 use crate::{Equations, System};
 use daelight_expr::Walker;
 use daelight_lang::Symbol;
-use daelight_linalg::{Eigenvalue, Lu, Mat, Qr, eigenvalues};
+use daelight_linalg::{Eigenvalue, Lu, Mat, Qr, balancing, eigenvalues};
 
 /// Most derivatives x_j^(s) for which the infinite eigenvalues are separated; the cost grows with the third power.
 pub(crate) const MAX_DERIVATIVES: usize = 1500;
@@ -117,20 +117,24 @@ impl Passport {
         let Ok(point) = &self.point else {
             return Err("no consistent point was found".to_string());
         };
+        spectrum(system, self.separation()?, self.time, &point.jet)
+    }
+
+    /// How the infinite eigenvalues are separated at the point of the passport; `Err` tells why they are not.
+    pub fn separation(&self) -> Result<Separation<'_>, String> {
         let Some(part) = self.structure() else {
             return Err("equations and unknowns do not match".to_string());
         };
         if let PointVerdict::Singular { .. } = self.verdict {
             return Err("the point is singular".to_string());
         }
-        let separation = match (&part.regularity, &part.repair, self.indices()) {
-            (Regularity::Regular, _, _) => Separation::Structure(&part.structure),
-            (_, RepairPart::Repaired(_), Some(indices)) => Separation::Ranks {
+        match (&part.regularity, &part.repair, self.indices()) {
+            (Regularity::Regular, _, _) => Ok(Separation::Structure(&part.structure)),
+            (_, RepairPart::Repaired(_), Some(indices)) => Ok(Separation::Ranks {
                 n_degrees_of_freedom: indices.strangeness.n_differential,
-            },
-            _ => return Err("the structure does not hold at the point".to_string()),
-        };
-        spectrum(system, separation, self.time, &point.jet)
+            }),
+            _ => Err("the structure does not hold at the point".to_string()),
+        }
     }
 }
 
@@ -422,14 +426,18 @@ impl Pencil {
     }
 }
 
-/// The eigenvalues of a matrix whose entries have this error together, in the Frobenius norm.
+/// The eigenvalues of a matrix whose entries have these errors, in units in which its rows and columns are of one size.
 pub(crate) fn eigenvalues_within(
     matrix: &Mat,
-    error: f64,
+    errors: &Mat,
 ) -> Result<Vec<FiniteEigenvalue>, String> {
+    let d = balancing(matrix.view());
+    let n = matrix.nrows();
+    let balanced = |of: &Mat| Mat::from_fn(n, n, |i, j| of[(i, j)] * d[j] / d[i]);
+    let (matrix, errors) = (balanced(matrix), balanced(errors));
     let found = eigenvalues(matrix.view()).map_err(|error| error.to_string())?;
     let rounding = f64::EPSILON * matrix.view().norm_frobenius();
-    let moved = moved_by(matrix, &found, error + rounding)?;
+    let moved = moved_by(&matrix, &found, errors.view().norm_frobenius() + rounding)?;
     let one = |(value, moved): (&Eigenvalue, f64)| FiniteEigenvalue {
         re: value.re,
         im: value.im,

@@ -240,3 +240,86 @@ fn relations_of_what_jumps_follow_at_once() {
         }
     }
 }
+
+/// What jumps by little beside its size, rests just above a relation, or is true for an instant only: a tolerance has no say in that.
+/// They were passed over without a word by the default method.
+#[test]
+fn small_jumps_near_rests_and_short_flashes_count() {
+    let mut random = Random(41);
+    for _ in 0..6 {
+        let [at, to] = [(0.2, 0.8), (1.5, 3.0)].map(|(a, b)| random.between(a, b));
+        let code = 10 + random.below(5000);
+        let size = f64::powf(10.0, random.between(0.0, 9.0));
+        let part = f64::powf(10.0, random.between(-9.0, -8.0));
+        let (above, limit) = (size * (1.0 + part), size * (1.0 + 0.5 * part));
+        let flash = f64::powf(10.0, random.between(-9.9, -7.0));
+        let height = 1.0 / flash;
+        let next = code + 1;
+        let models = [
+            // An integer, and a number that jumps by a part of 1e-8.
+            (
+                format!(
+                    "s = if x > {at} then {next} else {code}; der(y) = if s == {code} then 1 else 0;"
+                ),
+                ("Integer s", at),
+            ),
+            (
+                format!(
+                    "s = if x > {at} then {above:?} else {size:?}; der(y) = if s > {limit:?} then 1 else 0;"
+                ),
+                ("Real s", to - at),
+            ),
+            // A constant just above what it is compared with.
+            (
+                format!("der(s) = 0; der(y) = if s > {size:?} then 1 else -1;"),
+                (
+                    &*format!("Real s(start = {above:?}, fixed = true, nominal = {size:?})"),
+                    to,
+                ),
+            ),
+            // A flash of area 1.
+            (
+                format!(
+                    "s = 0; der(y) = if time > {at} and time < {:?} then {height:?} else 0;",
+                    at + flash
+                ),
+                ("Real s", height * (at + flash - at)),
+            ),
+        ];
+        for (equations, (declared, truth)) in models {
+            let text = format!(
+                "model M\n  Real x(start = 0, fixed = true), y(start = 0, fixed = true);\n  {declared};\nequation\n  der(x) = 1;\n  \
+                 {equations}\nend M;\n"
+            );
+            for method in ["taylor", "radau", "bdf"] {
+                for rtol in ["1e-2", "1e-3", "1e-6", "1e-8"] {
+                    let found = solve(&text, to, &["--method", method, "--rtol", rtol]);
+                    let y = found["final"]["y"].as_f64().expect("a value");
+                    let within = 10.0 * rtol.parse::<f64>().expect("a number") + 1e-5;
+                    assert!(
+                        (y - truth).abs() < within,
+                        "{method} {rtol}: {y} for {truth}\n{text}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A ball that has come to rest on a floor that moves later is not where its relation says: that is told.
+#[test]
+fn a_rest_that_ends_is_told() {
+    for (slope, is_told) in [(0.5, true), (-0.5, true), (0.0, false)] {
+        let text = format!(
+            "model Z\n  Real h(start = 1, fixed = true), v(start = 0, fixed = true), f;\nequation\n  f = if time < 4 then 0 else {slope}*(time - 4);\n  \
+             der(h) = v;\n  der(v) = -10;\n  when h < f then reinit(v, -0.5*pre(v)); end when;\nend Z;\n"
+        );
+        let found = solve(&text, 5.0, &["--on-zeno", "rest"]);
+        let said = found["warnings"].to_string();
+        assert_eq!(
+            said.contains("does not stay there"),
+            is_told,
+            "{said}\n{text}"
+        );
+    }
+}

@@ -28,6 +28,7 @@ fn the_document_has_exactly_the_documented_fields() {
     assert_eq!(code, 0);
     let of_start = [
         "adjusted",
+        "computed",
         "conditions",
         "derivatives",
         "distance",

@@ -192,3 +192,61 @@ fn on_a_switch_there_is_a_linear_model_only_if_both_sides_have_the_same() {
         close(rows(&found["b"])[0][0], 1.0, equations);
     }
 }
+
+/// Units of the unknowns that differ by ten decades change no pole.
+#[test]
+fn units_change_no_pole() {
+    let mut random = Random(11);
+    for _ in 0..12 {
+        // x'' + 2 d w x' + w^2 x = u in units of x and of its rate.
+        let [d, w] = [random.between(0.05, 0.9), random.between(0.3, 30.0)];
+        let unit = 10f64.powf(random.between(-10.0, 10.0));
+        let text = format!(
+            "model M\n  input Real u;\n  output Real p(start = 0);\n  Real q(start = 0);\nequation\n  der(p) = {unit:?}*q;\n  der(q) = -({:?})*p - {:?}*q + u;\nend M;\n",
+            w * w / unit,
+            2.0 * d * w
+        );
+        let found = linearize(&text, &[]);
+        let [(re, im), (_, other)] = eigenvalues(&found["poles"])[..] else {
+            panic!("two poles: {found}");
+        };
+        close(re, -d * w, "real part");
+        let turning = w * (1.0 - d * d).sqrt();
+        close(im.abs(), turning, "imaginary part");
+        close(other.abs(), turning, "imaginary part");
+    }
+}
+
+/// Equations whose derivatives cancel have the zeros of the model that they are combinations of.
+#[test]
+fn combinations_of_equations_change_no_zero() {
+    let mut random = Random(12);
+    for _ in 0..6 {
+        // x' = A x + b u, y = x0, multiplied by a matrix: the zero is that of c (s - A)^-1 b.
+        let [a, b, c, d] = [0; 4].map(|_| random.between(-3.0, 3.0));
+        let [e, f] = [random.between(0.5, 3.0), random.between(-2.0, 2.0)];
+        let row = |p: f64, q: f64| {
+            format!(
+                "{p:?}*der(x0) + {q:?}*der(x1) = {:?}*x0 + {:?}*x1 + {:?}*u",
+                p * a + q * c,
+                p * b + q * d,
+                p * e + q * f
+            )
+        };
+        let text = format!(
+            "model M\n  input Real u = 0;\n  output Real y;\n  Real x0, x1;\nequation\n  {};\n  {};\n  y = x0;\nend M;\n",
+            row(4.0, 1.0),
+            row(-5.0, -1.0)
+        );
+        let found = linearize(&text, &[]);
+        let [(re, im)] = eigenvalues(&found["zeros"])[..] else {
+            panic!("one zero: {found}");
+        };
+        // e (s - d) + b f = 0.
+        let truth = d - b * f / e;
+        assert!(
+            (re - truth).abs() < 1e-9 * (1.0 + truth.abs()) && im == 0.0,
+            "{re} for {truth}"
+        );
+    }
+}

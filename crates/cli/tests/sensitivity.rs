@@ -315,3 +315,57 @@ fn what_has_no_derivative_is_refused() {
         assert!(!output.status.success() && told.contains(says), "{told}");
     }
 }
+
+/// Where the rate itself grows without bound: x = (b^n - c a t)^(1/n) vanishes at b^n/(c a).
+#[test]
+fn times_of_infinite_rates_move() {
+    let mut random = Random(5);
+    for _ in 0..6 {
+        let [a, b] = [random.between(0.4, 3.0), random.between(0.4, 2.0)];
+        let time = b * b / (2.0 * a);
+        for equation in ["x*der(x) = -a", "v = der(x); x*v = -a"] {
+            let names = if equation.contains("v =") { ", v" } else { "" };
+            let text = format!(
+                "model X parameter Real a = {a:?}, b = {b:?}; Real x(start = b, fixed = true){names}; equation {equation}; end X;"
+            );
+            let to = format!("{:?}", 2.0 * time);
+            let found = solve(&text, &["--to", &to, "--sensitivity", "a,b"]);
+            let (t, by) = singular_time(&found);
+            close(t, time, 1e-8, "the time itself");
+            // With v as an unknown of its own the derivatives end before they can be extrapolated, which is told.
+            if by["by"][0].is_null() && !names.is_empty() {
+                continue;
+            }
+            close(number(&by["by"][0]), -time / a, 1e-5, "by a");
+            close(number(&by["by"][1]), 2.0 * time / b, 1e-5, "by b");
+        }
+    }
+    // Differences of quadratures: t* = integral from 2 to 1 of (1 - y^2)/(a y + b) dy.
+    let time = |a: f64, b: f64| {
+        let n = 2000;
+        let f = |y: f64| (1.0 - y * y) / (a * y + b);
+        let h = -1.0 / f64::from(n);
+        let at = |k: i32| f(2.0 + h * f64::from(k));
+        let middle: f64 = (1..n)
+            .map(|k| at(k) * if k % 2 == 1 { 4.0 } else { 2.0 })
+            .sum();
+        h / 3.0 * (at(0) + at(n) + middle)
+    };
+    let text = "model V parameter Real a = 1, b = 0.2; Real y(start = 2, fixed = true); equation (1 - y^2)*der(y) = a*y + b; end V;";
+    let found = solve(text, &["--to", "5", "--sensitivity", "a,b"]);
+    let (t, by) = singular_time(&found);
+    close(t, time(1.0, 0.2), 1e-8, "the time itself");
+    let slope = |f: &dyn Fn(f64) -> f64| (f(1e-4) - f(-1e-4)) / 2e-4;
+    close(
+        number(&by["by"][0]),
+        slope(&|h| time(1.0 + h, 0.2)),
+        1e-5,
+        "by a",
+    );
+    close(
+        number(&by["by"][1]),
+        slope(&|h| time(1.0, 0.2 + h)),
+        1e-5,
+        "by b",
+    );
+}

@@ -22,7 +22,7 @@ const NUDGE: f64 = 0.1;
 /// Values that differ by this part have lost their accuracy.
 const LOST: f64 = 0.01;
 /// The finer run has a tolerance this many times finer, and a difference of more than this many tolerances is told.
-const TOLD: f64 = 100.0;
+pub(crate) const TOLD: f64 = 100.0;
 
 /// Adds the error of a run to its report: where it was asked for, or where it costs nothing and is worth telling.
 pub fn add_estimate(

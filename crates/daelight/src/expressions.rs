@@ -44,6 +44,8 @@ fn values(table: &Table, expression: &str) -> Result<Vec<f64>, String> {
             error
                 .message
                 .replace(undeclared, "is not a column of the table")
+                // The parentheses are put around it here.
+                .replace("found `)`", "found its end")
         }));
     };
     let system = System::new(&model).map_err(|error| error.to_string())?;

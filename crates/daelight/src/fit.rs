@@ -4,9 +4,9 @@ use crate::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use crate::sensitivity::{differentiated, directions, take_values, varied_system};
 use crate::{Setup, SolveOptions, solve_prepared, span_of_run};
 use daelight_analysis::System;
-use daelight_lang::{Code, Diagnostic, Model, MovedBy};
+use daelight_lang::{Code, Diagnostic, Model, MovedBy, nearest};
 use daelight_linalg::{Mat, RankDecision, Svd, ThresholdRule, Values};
-use daelight_show::{Table, short};
+use daelight_show::{Table, count, short};
 use std::path::Path;
 use std::time::Instant;
 
@@ -105,6 +105,23 @@ struct Data {
     last: f64,
 }
 
+/// What the table and the model have, for someone whose names do not match.
+fn both(table: &Table, model: &Model, name: &str) -> String {
+    let unknowns = || model.unknowns.iter().map(|unknown| unknown.name.as_str());
+    let columns = || table.names.iter().skip(1).map(String::as_str);
+    let mut shared = columns().filter(|column| unknowns().any(|unknown| unknown == *column));
+    if let Some(near) = nearest(name, shared.by_ref()) {
+        return format!("did you mean {near}?");
+    }
+    let listed =
+        |names: &mut dyn Iterator<Item = &str>| names.take(8).collect::<Vec<&str>>().join(", ");
+    format!(
+        "the table has {}; the unknowns are {}: name a column like an unknown",
+        listed(&mut columns()),
+        listed(&mut unknowns())
+    )
+}
+
 impl Data {
     fn read(path: &Path, model: &Model, wanted: &[String]) -> Result<Self, Box<Diagnostic>> {
         let shown = path.display();
@@ -134,10 +151,7 @@ impl Data {
                 }
                 let message =
                     format!("`{name}` is no column of `{shown}` that the model has as an unknown");
-                return Err(fault(
-                    message,
-                    "name a column that is an unknown of the model",
-                ));
+                return Err(fault(message, &both(&table, model, name)));
             };
             let pairs = table.columns[0].iter().copied().zip(values.iter().copied());
             let known = pairs.filter(|(time, value)| time.is_finite() && value.is_finite());
@@ -149,7 +163,7 @@ impl Data {
         }
         if data.columns.is_empty() {
             let message = format!("no column of `{shown}` is an unknown of the model");
-            return Err(fault(message, "name the columns as the unknowns are named"));
+            return Err(fault(message, &both(&table, model, "")));
         }
         Ok(data)
     }
@@ -308,10 +322,17 @@ fn positions(
         .map(parameter)
         .collect::<Result<Vec<usize>, _>>()?;
     if at.is_empty() || n_values <= at.len() {
-        let message = format!("{} parameters and {} values of data", at.len(), n_values);
+        let message = format!(
+            "{} cannot be fitted to {}",
+            count(at.len(), "parameter"),
+            count(n_values, "value")
+        );
         return Err(fault(
             message,
-            "give at least one parameter, and more values than parameters",
+            match at.is_empty() {
+                true => "give at least one parameter",
+                false => "give more rows of data than parameters",
+            },
         ));
     }
     Ok(at)

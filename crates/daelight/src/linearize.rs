@@ -54,10 +54,15 @@ fn positions<'a>(
     names: &[String],
     known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
     what: &str,
+    model: &Model,
 ) -> Result<Vec<usize>, Box<Diagnostic>> {
     let position = |name: &String| {
         known().position(|other| other == name).ok_or_else(|| {
+            let is_unknown = model.unknowns.iter().any(|unknown| unknown.name == *name);
             let help = match nearest(name, known()) {
+                _ if is_unknown => format!(
+                    "`{name}` is an unknown of the equations: declare it `input Real {name};` and take its equation out"
+                ),
                 Some(near) => format!("did you mean {near}?"),
                 None => match known().next() {
                     Some(first) => format!("give a name of the model, such as {first}"),
@@ -82,6 +87,7 @@ pub fn linearize(
             &options.inputs,
             || Box::new(model.inputs.iter().map(|i| i.name.as_str())),
             "input",
+            model,
         )?,
     };
     let outputs = match options.outputs.is_empty() {
@@ -92,6 +98,7 @@ pub fn linearize(
             &options.outputs,
             || Box::new(model.unknowns.iter().map(|u| u.name.as_str())),
             "unknown",
+            model,
         )?,
     };
     let released = model.with_inputs_as_unknowns(&inputs).map_err(|name| {
@@ -118,7 +125,7 @@ pub fn linearize(
     if !matches!(part.regularity, Regularity::Regular) {
         return Err(fault(
             format!("the structure of the equations does not hold at t = {time}"),
-            "see `daelight analyze`; a model that `daelight reduce` writes has a structure that holds",
+            "see `daelight analyze`; write equations in which no derivative cancels, so that each gives one unknown",
         ));
     }
     let structure = &part.structure;
@@ -166,7 +173,7 @@ pub fn linearize(
         jet.derivative(j, 1).abs() <= f64::EPSILON.sqrt() * jet.derivative(j, 0).abs().max(1.0)
     });
     Ok(Linearization {
-        zeros: zeros(&released, &outputs, inputs.len(), at),
+        zeros: zeros(&released, &outputs, inputs.len(), (at, &options.place)),
         descriptor: descriptor(&system, (n, model.equations.len()), at),
         values: jet.values().to_vec(),
         inputs: (n..n + inputs.len()).collect(),
@@ -184,7 +191,7 @@ fn zeros(
     released: &Model,
     outputs: &[usize],
     n_inputs: usize,
-    (time, jet): (f64, &TaylorJet),
+    ((time, jet), place): ((f64, &TaylorJet), &Place),
 ) -> Result<Vec<FiniteEigenvalue>, String> {
     if outputs.len() != n_inputs || n_inputs == 0 {
         return Err("zeros are those of as many outputs as inputs".to_string());
@@ -192,10 +199,11 @@ fn zeros(
     let mut inverse = released.clone();
     inverse.prescribe_instead(outputs);
     let system = System::new(&inverse).map_err(|error| error.to_string())?;
-    let structure = system
+    system
         .structure()
         .map_err(|_| "the inputs do not act on the outputs".to_string())?;
-    let found = spectrum(&system, Separation::Structure(structure), time, jet)?;
+    let passport = crate::analyze(&system, place).map_err(|found| found.message)?;
+    let found = spectrum(&system, passport.separation()?, time, jet)?;
     Ok(found.eigenvalues)
 }
 

@@ -163,6 +163,7 @@ pub fn directions(
         let parameters = model.parameters.iter().map(|p| p.name.as_str());
         let known = parameters.chain(model.unknowns.iter().map(|u| u.name.as_str()));
         let help = match nearest(name, known) {
+            _ if name.contains(' ') => "separate names by commas".to_string(),
             Some(near) => format!("did you mean {near}?"),
             None => "give names of parameters, or of unknowns for their start values".to_string(),
         };
@@ -400,9 +401,9 @@ fn start(
     let jet = &base.start.jet;
     let Some(freedom) = freedom_at(system, &asked, jet) else {
         return Err(fault(
-            "what is free at the start of this model is not known, and so is its derivative"
+            "what is free at the start of this model is not known, and neither is its derivative"
                 .to_string(),
-            "fix as many start values as the model leaves free, or take a smaller model",
+            "fix as many start values as the model leaves free, and start off every switch such as `sign(v)` at v = 0",
         ));
     };
     let x = jet.values();

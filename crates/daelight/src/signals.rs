@@ -71,7 +71,10 @@ impl InputColumn {
                     if table.names.len() > 9 {
                         listed.push("…");
                     }
-                    format!("name one of its columns: {}", listed.join(", "))
+                    match listed[..] {
+                        [one] => format!("write --input {input}={path}:{one}"),
+                        _ => format!("name one of its columns: {}", listed.join(", ")),
+                    }
                 }
             };
             let what = format!("it has no column `{name}`");
@@ -182,8 +185,13 @@ impl InputColumn {
 fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
     let unreadable = |error: std::io::Error| {
         let message = format!("`{path}` cannot be read: {}", reason(&error));
-        Diagnostic::placeless(Code::UnreadableFile, message)
-            .help("check the path and its permissions")
+        let found = Diagnostic::placeless(Code::UnreadableFile, message);
+        match path.parse::<f64>() {
+            Ok(value) => found.help(format!(
+                "--input takes a table; for a constant write `input Real {input} = {value};`"
+            )),
+            Err(_) => found.help("check the path and its permissions"),
+        }
     };
     let bytes = read_at_most(Path::new(path), MOST_TABLE_BYTES).map_err(unreadable)?;
     let format = Path::new(path).extension().and_then(|e| e.to_str());

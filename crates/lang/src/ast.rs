@@ -354,6 +354,7 @@ pub struct Import {
     /// The name used in this class; `None` for `import A.B.*`.
     pub local: Option<String>,
     pub path: String,
+    pub span: Span,
 }
 
 #[derive(Debug)]

@@ -371,7 +371,15 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
         _ if n == 0 => format!("`{names}` appears in no equation"),
         _ => "fewer equations than unknowns".into(),
     };
-    for &equation in part.equations.iter().take(LISTED) {
+    // Those with the fewest unknowns say most: the one too many is often `x = 0`.
+    let mut equations = part.equations.clone();
+    if n > LISTED && model.components_in(&equations).is_empty() {
+        equations.sort_by_key(|&equation| {
+            let residual = model.equations[equation].residual;
+            Walker::new().symbols(&model.graph, &[residual]).len()
+        });
+    }
+    for &equation in equations.iter().take(LISTED) {
         let equation = &model.equations[equation];
         diagnostic.notes.push(format!(
             "{}: {}",
@@ -444,6 +452,9 @@ fn help(model: &Model, part: &Part, code: Code, difference: usize) -> String {
         Code::Overdetermined if let Some(binding) = constant_binding(model, part) => format!(
             "`{binding}` holds at all times; write `(start = …)` if it is meant for the start"
         ),
+        Code::Overdetermined if let Some(parameter) = set_parameter(model, part) => format!(
+            "`{parameter}` is a parameter and has its value already: change it there, or declare `Real {parameter}`"
+        ),
         Code::Overdetermined => format!(
             "remove {}, or declare what they should determine",
             plural(difference, "equation")
@@ -452,6 +463,18 @@ fn help(model: &Model, part: &Part, code: Code, difference: usize) -> String {
             "write {} more, or make a parameter of an unknown",
             plural(difference, "equation")
         ),
+    }
+}
+
+/// The parameter that an equation without unknowns would set: `k = 5`.
+fn set_parameter<'a>(model: &'a Model, part: &Part) -> Option<&'a str> {
+    let [equation] = part.equations[..] else {
+        return None;
+    };
+    let left = model.graph.as_symbol(model.equations[equation].left)?;
+    match model.symbols.get(left) {
+        Symbol::Parameter(index) => Some(&model.parameters[index].name),
+        _ => None,
     }
 }
 

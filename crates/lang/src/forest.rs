@@ -155,6 +155,21 @@ impl<'f> Forest<'f> {
         self.class_of(file, name)
     }
 
+    /// The packages of a library that stand in folders of their own, by name.
+    pub fn packages_of(&self, library: &str) -> Vec<(String, &Class)> {
+        let Some(folder) = self.top(library).and_then(|class| class.folder.as_ref()) else {
+            return Vec::new();
+        };
+        let list = self.folder(folder);
+        let mut names: Vec<&String> = list.keys().filter(|name| list[*name]).collect();
+        names.sort();
+        let package = |name: &String| {
+            let file = self.load_named(folder, name, name)?;
+            Some((format!("{library}.{name}"), self.class_of(file, name)?))
+        };
+        names.into_iter().filter_map(package).collect()
+    }
+
     fn class_of(&self, file: usize, name: &str) -> Option<&Class> {
         self.ast(file)
             .classes

@@ -1,12 +1,14 @@
 //! Are the units of what is added, compared and made equal the same? Dimension by dimension, on the flat equations.
 //!
 //! A quantity has the dimension of its `unit`. A number in the text may hide a unit (`10*sin(100*time)`), so that what is
-//! multiplied with it is of any dimension, unless the check is strict. Angles have no dimension.
+//! multiplied with it is of any dimension, unless the check is strict. Angles have no dimension. Numbers are used as they
+//! stand: a quantity in `mH` beside others in V, A and s is a thousand times what it should be, and is told.
 
-use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
+use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS, nearest};
 use crate::model::{Model, Symbol, shorten};
 use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId, FastMap, Node, UnaryOp, Walker};
+use std::f64::consts::PI;
 
 /// How units are checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,6 +22,34 @@ pub enum UnitCheck {
     Strict,
 }
 
+/// A unit: its dimension, and how large it is in base units.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Unit {
+    dimension: Dimension,
+    size: f64,
+}
+
+impl Unit {
+    const NONE: Self = Self {
+        dimension: NO_DIMENSION,
+        size: 1.0,
+    };
+
+    fn times(self, other: Self, sign: i32) -> Self {
+        Self {
+            dimension: std::array::from_fn(|at| self.dimension[at] + sign * other.dimension[at]),
+            size: self.size * other.size.powi(sign),
+        }
+    }
+
+    /// Whether numbers in both units mean the same. Sizes are products of few decimal numbers: those that differ by rounding alone are
+    /// the same.
+    fn is(self, other: Self) -> bool {
+        let rounding = 1000.0 * f64::EPSILON;
+        self.dimension == other.dimension && (self.size / other.size).ln().abs() < rounding
+    }
+}
+
 /// Exponents of m, kg, s, A, K, mol, cd, in twelfths, so that roots of roots have one.
 type Dimension = [i32; 7];
 
@@ -27,58 +57,79 @@ const BASE: [&str; 7] = ["m", "kg", "s", "A", "K", "mol", "cd"];
 const WHOLE: i32 = 12;
 const NO_DIMENSION: Dimension = [0; 7];
 
-/// Symbols of units with the exponents of their dimension.
-const SYMBOLS: &[(&str, [i32; 7])] = &[
-    ("m", [1, 0, 0, 0, 0, 0, 0]),
-    ("g", [0, 1, 0, 0, 0, 0, 0]),
-    ("t", [0, 1, 0, 0, 0, 0, 0]),
-    ("s", [0, 0, 1, 0, 0, 0, 0]),
-    ("min", [0, 0, 1, 0, 0, 0, 0]),
-    ("h", [0, 0, 1, 0, 0, 0, 0]),
-    ("d", [0, 0, 1, 0, 0, 0, 0]),
-    ("A", [0, 0, 0, 1, 0, 0, 0]),
-    ("K", [0, 0, 0, 0, 1, 0, 0]),
-    ("degC", [0, 0, 0, 0, 1, 0, 0]),
-    ("mol", [0, 0, 0, 0, 0, 1, 0]),
-    ("cd", [0, 0, 0, 0, 0, 0, 1]),
-    ("rad", [0; 7]),
-    ("sr", [0; 7]),
-    ("deg", [0; 7]),
-    ("rev", [0; 7]),
-    ("rpm", [0, 0, -1, 0, 0, 0, 0]),
-    ("Hz", [0, 0, -1, 0, 0, 0, 0]),
-    ("N", [1, 1, -2, 0, 0, 0, 0]),
-    ("Pa", [-1, 1, -2, 0, 0, 0, 0]),
-    ("bar", [-1, 1, -2, 0, 0, 0, 0]),
-    ("J", [2, 1, -2, 0, 0, 0, 0]),
-    ("W", [2, 1, -3, 0, 0, 0, 0]),
-    ("VA", [2, 1, -3, 0, 0, 0, 0]),
-    ("var", [2, 1, -3, 0, 0, 0, 0]),
-    ("eV", [2, 1, -2, 0, 0, 0, 0]),
-    ("C", [0, 0, 1, 1, 0, 0, 0]),
-    ("V", [2, 1, -3, -1, 0, 0, 0]),
-    ("F", [-2, -1, 4, 2, 0, 0, 0]),
-    ("Ohm", [2, 1, -3, -2, 0, 0, 0]),
-    ("S", [-2, -1, 3, 2, 0, 0, 0]),
-    ("Wb", [2, 1, -2, -1, 0, 0, 0]),
-    ("T", [0, 1, -2, -1, 0, 0, 0]),
-    ("H", [2, 1, -2, -2, 0, 0, 0]),
-    ("lm", [0, 0, 0, 0, 0, 0, 1]),
-    ("lx", [-2, 0, 0, 0, 0, 0, 1]),
-    ("l", [3, 0, 0, 0, 0, 0, 0]),
-    ("L", [3, 0, 0, 0, 0, 0, 0]),
+/// Symbols of units with the exponents of their dimension and their size. Temperatures are differences: `degC` counts as K.
+const SYMBOLS: &[(&str, [i32; 7], f64)] = &[
+    ("m", [1, 0, 0, 0, 0, 0, 0], 1.0),
+    ("g", [0, 1, 0, 0, 0, 0, 0], 0.001),
+    ("t", [0, 1, 0, 0, 0, 0, 0], 1e3),
+    ("s", [0, 0, 1, 0, 0, 0, 0], 1.0),
+    ("min", [0, 0, 1, 0, 0, 0, 0], 60.0),
+    ("h", [0, 0, 1, 0, 0, 0, 0], 3600.0),
+    ("d", [0, 0, 1, 0, 0, 0, 0], 86_400.0),
+    ("A", [0, 0, 0, 1, 0, 0, 0], 1.0),
+    ("K", [0, 0, 0, 0, 1, 0, 0], 1.0),
+    ("degC", [0, 0, 0, 0, 1, 0, 0], 1.0),
+    ("mol", [0, 0, 0, 0, 0, 1, 0], 1.0),
+    ("cd", [0, 0, 0, 0, 0, 0, 1], 1.0),
+    ("rad", [0; 7], 1.0),
+    ("sr", [0; 7], 1.0),
+    ("deg", [0; 7], PI / 180.0),
+    ("rev", [0; 7], 2.0 * PI),
+    ("rpm", [0, 0, -1, 0, 0, 0, 0], PI / 30.0),
+    ("Bq", [0, 0, -1, 0, 0, 0, 0], 1.0),
+    ("Gy", [2, 0, -2, 0, 0, 0, 0], 1.0),
+    ("Sv", [2, 0, -2, 0, 0, 0, 0], 1.0),
+    ("kat", [0, 0, -1, 0, 0, 1, 0], 1.0),
+    ("Hz", [0, 0, -1, 0, 0, 0, 0], 1.0),
+    ("N", [1, 1, -2, 0, 0, 0, 0], 1.0),
+    ("Pa", [-1, 1, -2, 0, 0, 0, 0], 1.0),
+    ("bar", [-1, 1, -2, 0, 0, 0, 0], 1e5),
+    ("J", [2, 1, -2, 0, 0, 0, 0], 1.0),
+    ("W", [2, 1, -3, 0, 0, 0, 0], 1.0),
+    ("VA", [2, 1, -3, 0, 0, 0, 0], 1.0),
+    ("var", [2, 1, -3, 0, 0, 0, 0], 1.0),
+    ("eV", [2, 1, -2, 0, 0, 0, 0], 1.602_176_634 / 1e19),
+    ("C", [0, 0, 1, 1, 0, 0, 0], 1.0),
+    ("V", [2, 1, -3, -1, 0, 0, 0], 1.0),
+    ("F", [-2, -1, 4, 2, 0, 0, 0], 1.0),
+    ("Ohm", [2, 1, -3, -2, 0, 0, 0], 1.0),
+    ("S", [-2, -1, 3, 2, 0, 0, 0], 1.0),
+    ("Wb", [2, 1, -2, -1, 0, 0, 0], 1.0),
+    ("T", [0, 1, -2, -1, 0, 0, 0], 1.0),
+    ("H", [2, 1, -2, -2, 0, 0, 0], 1.0),
+    ("lm", [0, 0, 0, 0, 0, 0, 1], 1.0),
+    ("lx", [-2, 0, 0, 0, 0, 0, 1], 1.0),
+    ("l", [3, 0, 0, 0, 0, 0, 0], 0.001),
+    ("L", [3, 0, 0, 0, 0, 0, 0], 0.001),
 ];
 
-/// Letters in front of a symbol.
-const PREFIXES: &[&str] = &[
-    "da", "y", "z", "a", "f", "p", "n", "u", "m", "c", "d", "h", "k", "M", "G", "T", "P", "E",
+/// Letters in front of a symbol, with the power of ten they stand for.
+const PREFIXES: &[(&str, i32)] = &[
+    ("da", 1),
+    ("y", -24),
+    ("z", -21),
+    ("a", -18),
+    ("f", -15),
+    ("p", -12),
+    ("n", -9),
+    ("u", -6),
+    ("m", -3),
+    ("c", -2),
+    ("d", -1),
+    ("h", 2),
+    ("k", 3),
+    ("M", 6),
+    ("G", 9),
+    ("T", 12),
+    ("P", 15),
+    ("E", 18),
 ];
 
-/// The dimension of a unit as text; `None` where it cannot be read.
-fn dimension_of(unit: &str) -> Option<Dimension> {
-    let (above, below) = match unit.split_once('/') {
+/// A unit as text; `None` where it cannot be read.
+fn unit_of(text: &str) -> Option<Unit> {
+    let (above, below) = match text.split_once('/') {
         Some((above, below)) => (above, below),
-        None => (unit, ""),
+        None => (text, ""),
     };
     let below = match below.strip_prefix('(') {
         Some(inside) => inside.strip_suffix(')')?,
@@ -88,42 +139,66 @@ fn dimension_of(unit: &str) -> Option<Dimension> {
         .strip_prefix('(')
         .and_then(|a| a.strip_suffix(')'))
         .unwrap_or(above);
-    let mut dimension = NO_DIMENSION;
-    for (factors, sign) in [(above, WHOLE), (below, -WHOLE)] {
+    let mut unit = Unit::NONE;
+    for (factors, sign) in [(above, 1), (below, -1)] {
         for factor in factors.split('.').filter(|factor| !factor.is_empty()) {
             let digits = |c: char| c.is_ascii_digit() || c == '-' || c == '+';
             let symbol = factor.trim_end_matches(digits);
+            if symbol.is_empty() {
+                if factor == "1" {
+                    continue;
+                }
+                return None;
+            }
             let exponent = match &factor[symbol.len()..] {
-                _ if symbol.is_empty() => 0,
                 "" => 1,
                 digits => digits.trim_start_matches('+').parse::<i32>().ok()?,
             };
-            let exponent = exponent.checked_mul(sign).filter(|e| e.abs() < 1000)?;
-            if !symbol.is_empty() {
-                let of_symbol = symbol_dimension(symbol)?;
-                for (whole, part) in dimension.iter_mut().zip(of_symbol) {
-                    *whole += exponent * part;
-                }
+            if exponent.abs() >= 1000 {
+                return None;
             }
+            unit = unit.times(symbol_unit(symbol)?, sign * exponent);
         }
     }
-    Some(dimension)
+    Some(unit)
 }
 
-fn symbol_dimension(symbol: &str) -> Option<[i32; 7]> {
-    let find = |symbol: &str| SYMBOLS.iter().find(|(known, _)| *known == symbol);
-    let prefixed = || {
-        PREFIXES
-            .iter()
-            .find_map(|prefix| find(symbol.strip_prefix(prefix)?))
+fn symbol_unit(symbol: &str) -> Option<Unit> {
+    let find = |symbol: &str, power: i32| {
+        let (_, dimension, size) = SYMBOLS.iter().find(|(known, ..)| *known == symbol)?;
+        Some(Unit {
+            dimension: dimension.map(|exponent| WHOLE * exponent),
+            size: size * 10f64.powi(power),
+        })
     };
-    find(symbol)
-        .or_else(prefixed)
-        .map(|(_, dimension)| *dimension)
+    let prefixed = |&(prefix, power): &(&str, i32)| find(symbol.strip_prefix(prefix)?, power);
+    find(symbol, 0).or_else(|| PREFIXES.iter().find_map(prefixed))
 }
 
-/// A dimension in base units: `kg.m2/s2`.
-fn written(dimension: Dimension) -> String {
+/// A unit in base units: `kg.m2/s2`, or `0.001 kg.m2/s2`.
+fn written(unit: Unit) -> String {
+    let dimension = unit.dimension;
+    let base = written_dimension(dimension);
+    let is_angle = dimension == NO_DIMENSION
+        && Unit {
+            size: PI / 180.0,
+            ..unit
+        }
+        .is(unit);
+    match (Unit { size: 1.0, ..unit }).is(unit) {
+        true => base,
+        false if is_angle => "degrees".to_string(),
+        false if dimension == NO_DIMENSION => format!("parts of {}", rounded(unit.size)),
+        false => format!("{} {base}", rounded(unit.size)),
+    }
+}
+
+/// A size to six digits.
+fn rounded(size: f64) -> f64 {
+    format!("{size:.5e}").parse().unwrap_or(size)
+}
+
+fn written_dimension(dimension: Dimension) -> String {
     let power = |exponent: i32| match exponent {
         e if e == WHOLE => String::new(),
         e if e % WHOLE == 0 => (e / WHOLE).to_string(),
@@ -156,14 +231,14 @@ enum Known {
     Number,
     /// A value without a dimension, such as a sine, that may stand for one of a hidden unit.
     Pure,
-    Is(Dimension),
+    Is(Unit),
 }
 
 /// Two expressions that ought to have one dimension.
 struct Clash {
     /// The operation in which they meet; `None` for the sides of an equation.
     at: Option<ExprId>,
-    sides: [(ExprId, Dimension); 2],
+    sides: [(ExprId, Unit); 2],
 }
 
 struct Check<'a> {
@@ -204,7 +279,7 @@ pub fn check_units(model: &Model, units: UnitCheck) -> Vec<Diagnostic> {
         check.walk(&mut walker, &roots);
         let sides = [left.map_or(own, |left| check.of(left)), check.of(right)];
         if let [Known::Is(a), Known::Is(b)] = sides
-            && a != b
+            && !a.is(b)
         {
             let clash = Clash {
                 at: None,
@@ -219,6 +294,7 @@ pub fn check_units(model: &Model, units: UnitCheck) -> Vec<Diagnostic> {
             break;
         }
     }
+    messages.extend(unknown_units(model));
     if units == UnitCheck::Strict {
         for message in &mut messages {
             message.severity = crate::Severity::Error;
@@ -227,10 +303,42 @@ pub fn check_units(model: &Model, units: UnitCheck) -> Vec<Diagnostic> {
     messages
 }
 
+/// Units that are none: what they belong to is not compared.
+fn unknown_units(model: &Model) -> Vec<Diagnostic> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut messages = Vec::new();
+    for declared in &model.declarations {
+        let unit = declared.unit.as_str();
+        if unit.is_empty() || unit_of(unit).is_some() || told.contains(&unit) {
+            continue;
+        }
+        told.push(unit);
+        let symbols = SYMBOLS.iter().map(|(symbol, ..)| *symbol);
+        let near = nearest(unit.trim_end_matches('s'), symbols)
+            .or_else(|| nearest(unit, SYMBOLS.iter().map(|(symbol, ..)| *symbol)));
+        messages.push(
+            Diagnostic::warning(
+                Code::UnitMismatch,
+                declared.span,
+                format!("the unit `{unit}` is not known"),
+            )
+            .label("this quantity is not compared with others")
+            .help(match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "write it in units such as m, kg, s, N, V, Ohm: kg.m2/s2".to_string(),
+            }),
+        );
+        if messages.len() >= MAX_ERRORS {
+            break;
+        }
+    }
+    messages
+}
+
 fn declared_dimension(unit: &str) -> Known {
     match unit {
         "" => Known::Anything,
-        unit => dimension_of(unit).map_or(Known::Anything, Known::Is),
+        unit => unit_of(unit).map_or(Known::Anything, Known::Is),
     }
 }
 
@@ -263,14 +371,17 @@ impl Check<'_> {
         let model = self.model;
         let unit = |declaration: usize| declared_dimension(&model.declarations[declaration].unit);
         let per_second = |known: Known, order: u32| match known {
-            Known::Is(mut dimension) => {
-                dimension[2] -= WHOLE * order as i32;
-                Known::Is(dimension)
+            Known::Is(mut unit) => {
+                unit.dimension[2] -= WHOLE * order as i32;
+                Known::Is(unit)
             }
             other => other,
         };
         match symbol {
-            Symbol::Time if self.is_strict => Known::Is([0, 0, WHOLE, 0, 0, 0, 0]),
+            Symbol::Time if self.is_strict => Known::Is(Unit {
+                dimension: [0, 0, WHOLE, 0, 0, 0, 0],
+                size: 1.0,
+            }),
             Symbol::Time => Known::Anything,
             Symbol::Parameter(at) => unit(model.parameters[at].declaration),
             Symbol::Input { input, order } => {
@@ -294,17 +405,20 @@ impl Check<'_> {
         match op {
             UnaryOp::Neg | UnaryOp::Abs => known,
             UnaryOp::Sqrt => match known {
-                Known::Is(dimension) => Known::Is(dimension.map(|e| e / 2)),
+                Known::Is(unit) => Known::Is(Unit {
+                    dimension: unit.dimension.map(|e| e / 2),
+                    size: unit.size.sqrt(),
+                }),
                 other => other,
             },
             UnaryOp::Sign | UnaryOp::Not => Known::Pure,
             _ => {
-                if let Known::Is(dimension) = known
-                    && dimension != NO_DIMENSION
+                if let Known::Is(unit) = known
+                    && !unit.is(Unit::NONE)
                 {
                     self.clashes.push(Clash {
                         at: Some(expr),
-                        sides: [(a, dimension), (a, NO_DIMENSION)],
+                        sides: [(a, unit), (a, Unit::NONE)],
                     });
                 }
                 self.pure()
@@ -314,7 +428,7 @@ impl Check<'_> {
 
     fn pure(&self) -> Known {
         match self.is_strict {
-            true => Known::Is(NO_DIMENSION),
+            true => Known::Is(Unit::NONE),
             false => Known::Pure,
         }
     }
@@ -337,7 +451,7 @@ impl Check<'_> {
     fn same(&mut self, expr: ExprId, a: ExprId, b: ExprId) -> Known {
         match (self.of(a), self.of(b)) {
             (Known::Is(x), Known::Is(y)) => {
-                if x != y {
+                if !x.is(y) {
                     self.clashes.push(Clash {
                         at: Some(expr),
                         sides: [(a, x), (b, y)],
@@ -355,18 +469,16 @@ impl Check<'_> {
 
     fn product(&self, a: ExprId, b: ExprId, sign: i32) -> Known {
         let as_factor = |expr: ExprId| match self.of(expr) {
-            Known::Pure => Known::Is(NO_DIMENSION),
+            Known::Pure => Known::Is(Unit::NONE),
             // Whole numbers and halves come from formulas; others may be quantities.
-            Known::Number if self.is_strict || self.counts(expr) => Known::Is(NO_DIMENSION),
+            Known::Number if self.is_strict || self.counts(expr) => Known::Is(Unit::NONE),
             other => other,
         };
         match (self.of(a), self.of(b)) {
             (Known::Pure, Known::Pure) => Known::Pure,
             (Known::Number | Known::Pure, Known::Number | Known::Pure) => Known::Number,
             _ => match (as_factor(a), as_factor(b)) {
-                (Known::Is(x), Known::Is(y)) => {
-                    Known::Is(std::array::from_fn(|at| x[at] + sign * y[at]))
-                }
+                (Known::Is(x), Known::Is(y)) => Known::Is(x.times(y, sign)),
                 _ => Known::Anything,
             },
         }
@@ -381,14 +493,18 @@ impl Check<'_> {
     fn power(&self, a: ExprId, b: ExprId) -> Known {
         let exponent = self.model.graph.as_constant(b);
         match (self.of(a), exponent) {
-            (Known::Is(dimension), Some(exponent)) => {
-                let scaled = dimension.map(|e| f64::from(e) * exponent);
+            (Known::Is(unit), Some(exponent)) => {
+                let scaled = unit.dimension.map(|e| f64::from(e) * exponent);
                 match scaled.iter().all(|e| e.fract() == 0.0 && e.abs() < 1e6) {
-                    true => Known::Is(scaled.map(|e| e as i32)),
+                    true => Known::Is(Unit {
+                        dimension: scaled.map(|e| e as i32),
+                        size: unit.size.powf(exponent),
+                    }),
                     false => Known::Anything,
                 }
             }
-            (Known::Is(NO_DIMENSION) | Known::Pure, None) => self.pure(),
+            (Known::Is(unit), None) if unit.dimension == NO_DIMENSION => self.pure(),
+            (Known::Pure, None) => self.pure(),
             (Known::Number, _) => Known::Number,
             (Known::Pure, Some(_)) => Known::Pure,
             _ => Known::Anything,
@@ -401,6 +517,7 @@ impl Check<'_> {
             format!("`{}`", shorten(&text, 60))
         };
         let [(a, x), (b, y)] = clash.sides;
+        let is_size = x.dimension == y.dimension;
         let (x, y) = (written(x), written(y));
         let whole = shorten(self.model.sources.slice(span), 100);
         let (message, label) = match clash.at {
@@ -423,7 +540,10 @@ impl Check<'_> {
         };
         Diagnostic::warning(Code::UnitMismatch, span, message)
             .label(label)
-            .help("correct the equation or the `unit` of a quantity in it; `--units off` does not look")
+            .help(match is_size {
+                true => "numbers are used as they stand: give them in base units, or write the factor between the units; `--units off` leaves the comparison out",
+                false => "correct the equation or the `unit` of a quantity in it; `--units off` leaves the comparison out",
+            })
     }
 }
 
@@ -433,26 +553,29 @@ mod tests {
 
     #[test]
     fn units_are_read_and_written() {
-        let newton_metre = [24, 12, -24, 0, 0, 0, 0];
+        let newton_metre = unit_of("N.m").unwrap_or(Unit::NONE);
         for unit in [
-            "N.m",
             "J",
             "kg.m2/s2",
             "kg.m2.s-2",
             "W.s",
-            "kJ",
             "N.m/rad",
             "V.A.s",
+            "mV.kA.s",
+            "g.km2/(ks.s)",
         ] {
-            assert_eq!(dimension_of(unit), Some(newton_metre), "{unit}");
+            let read = unit_of(unit).unwrap_or(Unit::NONE);
+            assert!(read.is(newton_metre), "{unit}: {read:?}");
         }
         assert_eq!(written(newton_metre), "kg.m2/s2");
-        assert_eq!(
-            dimension_of("W/(m2.K4)").map(written),
-            Some("kg/(s3.K4)".to_string())
-        );
-        assert_eq!(dimension_of("1/s").map(written), Some("1/s".to_string()));
-        assert_eq!(dimension_of("1"), Some(NO_DIMENSION));
-        assert_eq!(dimension_of("furlong"), None);
+        let text = |unit: &str| unit_of(unit).map(written);
+        assert_eq!(text("W/(m2.K4)").as_deref(), Some("kg/(s3.K4)"));
+        assert_eq!(text("1/s").as_deref(), Some("1/s"));
+        assert_eq!(text("kJ").as_deref(), Some("1000 kg.m2/s2"));
+        assert_eq!(text("km/h").as_deref(), Some("0.277778 m/s"));
+        assert_eq!(text("deg").as_deref(), Some("degrees"));
+        assert_eq!(unit_of("1"), Some(Unit::NONE));
+        assert_eq!(unit_of("furlong"), None);
+        assert_eq!(unit_of("m2.5/s"), None);
     }
 }

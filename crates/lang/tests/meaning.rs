@@ -442,3 +442,95 @@ fn a_parameter_that_is_found_at_the_start_rests() {
         &["der(x) = v", "der(v) = 0"],
     );
 }
+
+/// A spring; each mistake below changes one place of it.
+const SPRING: &str = "model S \"a spring\"
+  parameter Real k = 4, m = 1;
+  Real x(start = 1, fixed = true), v(start = 0, fixed = true);
+equation
+  der(x) = v;
+  m*der(v) = -k*x;
+end S;
+";
+
+#[test]
+fn each_mistake_is_told_once_with_what_to_write() {
+    for (right, wrong, help) in [
+        ("parameter Real", "parameter", "write `parameter Real k`"),
+        ("1, fixed", "1 fixed", "put a comma before `fixed`"),
+        ("1, fixed", "1; fixed", "write a comma instead of `;`"),
+        ("start = 1", "start == 1", "write `start = …`"),
+        ("m = 1", "m(unit = kg) = 1", "write the unit in quotes"),
+        ("-k*x", "-k*[x - 1]", "write parentheses"),
+        (
+            "-k*x",
+            "if 0 < x < 1 then 0 else 1",
+            "write `0 < x and x < 1`",
+        ),
+        (
+            "-k*x",
+            "if x > 0: -k*x else 0",
+            "write `then` instead of `:`",
+        ),
+        ("equation", "equations", "write `equation`"),
+        ("equation", "Equation", "write `equation`"),
+        (
+            "\"a spring\"",
+            "'a spring'",
+            "write a comment in double quotes",
+        ),
+        ("S \"a spring\"", "S Spring", "write `SSpring`"),
+        (
+            "end S;",
+            "end S;\nend S;",
+            "remove it, or the `end` before it",
+        ),
+        ("Real x", "Real end, x", "choose another name"),
+        ("Real x", "Real 1x, x", "put a letter before it"),
+    ] {
+        let text = SPRING.replacen(right, wrong, 1);
+        let loaded = load("spring", text.as_bytes(), &Options::default());
+        let told: Vec<&str> = (loaded.diagnostics.iter())
+            .filter_map(|diagnostic| diagnostic.help.as_deref())
+            .collect();
+        assert!(
+            told.len() == 1 && told[0].starts_with(help),
+            "{wrong}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_when_assigns_has_no_derivative() {
+    for assigned in ["v = -0.7*v", "v = -0.7*pre(v)", "v = 1"] {
+        let text = format!(
+            "model B Real h(start = 1), v; equation der(h) = v; der(v) = -9.81; when h < 0 then {assigned}; end when; end B;"
+        );
+        let loaded = load("ball", text.as_bytes(), &Options::default());
+        let told = loaded.diagnostics.first();
+        let help = told.and_then(|told| told.help.as_deref());
+        assert!(
+            help.is_some_and(|help| help.contains("reinit(v")),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn sizes_of_units_are_compared() {
+    let told = |unit: &str| {
+        let text = format!(
+            "model U parameter Real L(unit = \"{unit}\") = 1; Real u(unit = \"V\"), i(unit = \"A\", start = 0); equation u = L*der(i); u = 5; end U;"
+        );
+        let loaded = load("coil", text.as_bytes(), &Options::default());
+        let Some(model) = loaded.model else {
+            panic!("{unit}: {:?}", loaded.diagnostics);
+        };
+        let found = daelight_lang::check_units(&model, daelight_lang::UnitCheck::Warn);
+        let labels = found.into_iter().map(|one| one.label);
+        labels.collect::<Vec<String>>()
+    };
+    assert_eq!(told("H"), Vec::<String>::new());
+    assert_eq!(told("mH"), ["left kg.m2/(s3.A), right 0.001 kg.m2/(s3.A)"]);
+    assert_eq!(told("Henry"), ["this quantity is not compared with others"]);
+}

@@ -20,6 +20,37 @@ pub struct Eigenvalue {
     pub vector: Vec<[f64; 2]>,
 }
 
+/// Powers of two d such that rows and columns of D⁻¹ A D have comparable sizes: eigenvalues stay, and are found to the rounding of
+/// this matrix instead of that of A, whose entries may differ by the units of its unknowns.
+///
+/// Rows and columns are made equal one after the other as long as that makes their sum smaller (Osborne's iteration).
+pub fn balancing(a: MatRef<'_>) -> Vec<f64> {
+    let n = a.nrows();
+    let a = a.to_owned();
+    let mut d = vec![1.0_f64; n];
+    // Each sweep makes the sum smaller by a constant factor; with n unknowns in a chain it takes about n of them.
+    for _ in 0..10 + n {
+        let mut is_changed = false;
+        for i in 0..n {
+            let others = |entry: &dyn Fn(usize) -> f64| -> f64 {
+                (0..n).filter(|&j| j != i).map(entry).sum()
+            };
+            let column = others(&|j| (a[(j, i)] * d[i] / d[j]).abs());
+            let row = others(&|j| (a[(i, j)] * d[j] / d[i]).abs());
+            let factor = (row / column).sqrt().log2().round().exp2();
+            let usable = row > 0.0 && column > 0.0 && factor.is_finite() && factor > 0.0;
+            if usable && column * factor + row / factor < 0.95 * (column + row) {
+                d[i] *= factor;
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            break;
+        }
+    }
+    d
+}
+
 /// Computes all eigenvalues, the largest real part first; conjugate pairs stand together, the positive imaginary part first.
 ///
 /// ```
@@ -54,7 +85,9 @@ pub fn eigenvalues(a: MatRef<'_>) -> Result<Vec<Eigenvalue>, LinalgError> {
     ));
     let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
     let (mut left, mut right) = (Mat::zeros(n, n), Mat::zeros(n, n));
-    let matrix = a.to_owned();
+    let d = balancing(a);
+    let a = a.to_owned();
+    let matrix = Mat::from_fn(n, n, |i, j| a[(i, j)] * d[j] / d[i]);
     evd_real(
         faer::MatRef::from_column_major_slice(matrix.as_slice(), n, n),
         DiagMut::from_slice_mut(&mut re),
@@ -66,6 +99,12 @@ pub fn eigenvalues(a: MatRef<'_>) -> Result<Vec<Eigenvalue>, LinalgError> {
         Default::default(),
     )
     .map_err(|_| LinalgError::NoConvergence)?;
+    for j in 0..n {
+        for (i, d) in d.iter().enumerate() {
+            right[(i, j)] *= d;
+            left[(i, j)] /= d;
+        }
+    }
     let mut found = Vec::with_capacity(n);
     let mut j = 0;
     while j < n {
@@ -97,6 +136,11 @@ pub fn eigenvalues(a: MatRef<'_>) -> Result<Vec<Eigenvalue>, LinalgError> {
         }
         j += if is_pair { 2 } else { 1 };
     }
+    sorted(found)
+}
+
+/// Eigenvalues in their order, if all are numbers.
+fn sorted(mut found: Vec<Eigenvalue>) -> Result<Vec<Eigenvalue>, LinalgError> {
     let finite = |e: &Eigenvalue| {
         let parts = e.vector.iter().flatten();
         e.re.is_finite() && e.im.is_finite() && parts.into_iter().all(|part| part.is_finite())
@@ -175,6 +219,35 @@ mod tests {
             &[(3.0, 0.0), (0.0, 2.0), (0.0, -2.0), (-1.0, 0.0)],
             1e-13,
         );
+    }
+
+    /// In other units, D⁻¹ A D, the eigenvalues are the same and the vectors are D⁻¹ x.
+    #[test]
+    fn units_change_no_eigenvalue() {
+        let a = Mat::from_rows(&[&[0.0, 1e10], &[1e-9, 0.0]]);
+        let found = eigenvalues(a.view()).expect("a finite matrix");
+        for (value, sign) in found.iter().zip([1.0, -1.0]) {
+            assert!(
+                (value.re - sign * 10.0_f64.sqrt()).abs() < 1e-14,
+                "{value:?}"
+            );
+        }
+        let mut seed = 7_u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+        };
+        for _ in 0..50 {
+            let a = Mat::from_fn(5, 5, |_, _| random());
+            let units: Vec<f64> = (0..5).map(|_| 10f64.powf(8.0 * random())).collect();
+            let b = Mat::from_fn(5, 5, |i, j| a[(i, j)] * units[j] / units[i]);
+            let (x, y) = (eigenvalues(a.view()), eigenvalues(b.view()));
+            let (x, y) = (x.expect("finite"), y.expect("finite"));
+            for (x, y) in x.iter().zip(&y) {
+                let distance = f64::hypot(x.re - y.re, x.im - y.im);
+                assert!(distance < 1e-13 * x.condition.max(1.0), "{x:?} {y:?}");
+            }
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub mod svd;
 pub use csc::CscMat;
 pub use dd::{Dd, DdMat, DdSvd};
 pub use dense::{Mat, MatMut, MatRef};
-pub use eigen::{Eigenvalue, eigenvalues};
+pub use eigen::{Eigenvalue, balancing, eigenvalues};
 pub use error::{LinalgError, Solved};
 pub use lu::{LogDet, Lu};
 pub use qr::Qr;

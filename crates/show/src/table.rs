@@ -118,17 +118,23 @@ fn from_csv(bytes: &[u8]) -> Result<Table, String> {
     }
     let mut columns = vec![Vec::new(); names.len()];
     for (line, cells) in rows {
-        for (column, cell) in columns.iter_mut().zip(&cells) {
+        for ((column, name), cell) in columns.iter_mut().zip(&names).zip(&cells) {
             let value = match cell.as_str() {
                 "" => f64::NAN,
-                cell => cell
-                    .parse()
-                    .map_err(|_| format!("`{cell}` in line {line} is not a number"))?,
+                cell => cell.parse().map_err(|_| not_a_number(cell, line, name))?,
             };
             column.push(value);
         }
     }
     Ok(Table { names, columns })
+}
+
+fn not_a_number(cell: &str, line: usize, column: &str) -> String {
+    let with_point = cell.replace(',', ".");
+    match with_point.parse::<f64>() {
+        Ok(_) => format!("`{cell}` in line {line} is not a number: decimals have a point"),
+        Err(_) => format!("`{cell}` in line {line} is not a number (column {column})"),
+    }
 }
 
 fn from_json(bytes: &[u8]) -> Result<Table, String> {

@@ -10,7 +10,7 @@ use crate::number::{SingularManifold, singular_manifold};
 use crate::pieces::Piece;
 use crate::points::{Configuration, PieceState, join, points_of};
 use crate::regions::Regions;
-use crate::ring::Ring;
+use crate::ring::{Meaning, Ring};
 use crate::sets::{SingularSet, singular_set};
 use crate::words::{CaseWords, senses};
 use daelight_algebra::{Budget, OutOfBudget, Polynomial};
@@ -269,6 +269,21 @@ impl Found {
                 let reason = why.reason();
                 self.reasons.push(format!("case {}: {reason}", case + 1));
             }
+        }
+        // Symbols that are numbers are no condition: whether there are real configurations at these numbers is not found out.
+        let ring = &conditioned.mechanism.ring;
+        let symbols = conditioned.mechanism.polynomials();
+        let mut symbols = (symbols.iter().flat_map(|p| p.variables()))
+            .filter(|&v| is_symbol(ring, v))
+            .peekable();
+        if symbols.peek().is_some()
+            && symbols.all(|v| {
+                ring.variables()[v].meaning == Meaning::Known && ring.variables()[v].value.is_some()
+            })
+        {
+            self.reasons.push(
+                "an angle of the text that is no multiple of 15 degrees is kept as a symbol, and configurations are not counted with it".to_string(),
+            );
         }
         self.locus = Some(locus);
         let Some(mut regions) = conditioned.regions(cases, on_curves, budget) else {

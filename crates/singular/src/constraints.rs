@@ -226,6 +226,7 @@ fn essential_angles(
         kept.push(Angle {
             unknown: angle.unknown,
             over: angle.over / *divisor,
+            shift: angle.shift.clone(),
         });
     }
     for row in rows {

@@ -16,13 +16,31 @@ const MOST_MULTIPLE: i32 = 32;
 /// Most terms of a numerator or denominator.
 const MOST_TERMS: usize = 5_000;
 
-/// An angle of the mechanism: an unknown of the model, divided by a whole number.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// An angle of the mechanism: an unknown of the model, shifted by a known angle and divided by a whole number.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Angle {
     /// The unknown.
     pub unknown: usize,
     /// What it is divided by.
     pub over: u32,
+    /// What is added to the unknown.
+    pub shift: Shift,
+}
+
+/// A known angle that is added to an unknown wherever it occurs, so that it can be left out.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Shift {
+    /// ` + 3/10`, or nothing.
+    pub text: String,
+    /// Its value, where it has one.
+    pub value: f64,
+}
+
+/// The argument of a sine or cosine: multiples of unknowns, and of products of known quantities.
+#[derive(Default)]
+struct Argument {
+    unknowns: BTreeMap<usize, RBig>,
+    known: BTreeMap<Monomial, RBig>,
 }
 
 /// Why an expression is no trigonometric polynomial.
@@ -41,6 +59,40 @@ struct Depends {
     kept: bool,
 }
 
+/// What each expression of a model depends on.
+fn dependencies(model: &Model) -> Vec<Depends> {
+    let mut depends: Vec<Depends> = Vec::with_capacity(model.graph.len());
+    for position in 0..model.graph.len() {
+        let id = model.graph.id(position);
+        let node = model.graph.node(id);
+        let mut own = match node {
+            Node::Symbol(symbol) => match model.symbols.get(symbol) {
+                Symbol::Unknown { .. } => Depends {
+                    unknown: true,
+                    ..Depends::default()
+                },
+                Symbol::Time | Symbol::Input { .. } => Depends {
+                    time: true,
+                    ..Depends::default()
+                },
+                Symbol::Parameter(_) => Depends {
+                    kept: true,
+                    ..Depends::default()
+                },
+            },
+            _ => Depends::default(),
+        };
+        for argument in node.arguments() {
+            let below = depends[argument.index()];
+            own.unknown |= below.unknown;
+            own.time |= below.time;
+            own.kept |= below.kept;
+        }
+        depends.push(own);
+    }
+    depends
+}
+
 /// Converts expressions, each node once.
 pub(crate) struct Converter<'a> {
     model: &'a Model,
@@ -57,7 +109,14 @@ pub(crate) struct Converter<'a> {
     pi: Option<usize>,
     /// For each product that occurs in an angle, the denominator of its multiples.
     denominators: BTreeMap<Monomial, IBig>,
-    known_angles: BTreeMap<Monomial, [usize; 2]>,
+    /// For each product of known quantities in angles, the greatest common divisor of its multiples.
+    common: BTreeMap<Monomial, IBig>,
+    /// The arguments that hold unknowns.
+    arguments: Vec<Argument>,
+    /// Products of known quantities that are left out of arguments with unknowns, since shifts of these take them up.
+    absorbed: BTreeSet<Monomial>,
+    /// The symbols of known angles: tangents of half of them.
+    known_angles: BTreeMap<Monomial, usize>,
     surveying: bool,
 }
 
@@ -68,35 +127,7 @@ impl<'a> Converter<'a> {
         keep: &'a [bool],
         expressions: &[ExprId],
     ) -> Result<Self, Vec<(usize, Refusal)>> {
-        let mut depends: Vec<Depends> = Vec::with_capacity(model.graph.len());
-        for position in 0..model.graph.len() {
-            let id = model.graph.id(position);
-            let node = model.graph.node(id);
-            let mut own = match node {
-                Node::Symbol(symbol) => match model.symbols.get(symbol) {
-                    Symbol::Unknown { .. } => Depends {
-                        unknown: true,
-                        ..Depends::default()
-                    },
-                    Symbol::Time | Symbol::Input { .. } => Depends {
-                        time: true,
-                        ..Depends::default()
-                    },
-                    Symbol::Parameter(_) => Depends {
-                        kept: true,
-                        ..Depends::default()
-                    },
-                },
-                _ => Depends::default(),
-            };
-            for argument in node.arguments() {
-                let below = depends[argument.index()];
-                own.unknown |= below.unknown;
-                own.time |= below.time;
-                own.kept |= below.kept;
-            }
-            depends.push(own);
-        }
+        let depends = dependencies(model);
         let mut converter = Self {
             model,
             keep,
@@ -109,6 +140,9 @@ impl<'a> Converter<'a> {
             plain: FastMap::default(),
             pi: None,
             denominators: BTreeMap::new(),
+            common: BTreeMap::new(),
+            arguments: Vec::new(),
+            absorbed: BTreeSet::new(),
             known_angles: BTreeMap::new(),
             surveying: true,
         };
@@ -136,11 +170,68 @@ impl<'a> Converter<'a> {
             let alone = Monomial::power(variable, 1);
             if let Some(over) = converter.denominators.get(&alone) {
                 let over = u32::try_from(over).unwrap_or(u32::MAX);
-                converter.angles.push(Angle { unknown, over });
+                let shift = Shift::default();
+                converter.angles.push(Angle {
+                    unknown,
+                    over,
+                    shift,
+                });
             }
         }
         converter.angles.sort_by_key(|angle| angle.unknown);
+        converter.absorb();
         Ok(converter)
+    }
+
+    /// Finds shifts of the unknowns that take up known angles: s with k·s = φ for every argument k·y + φ, each product of known
+    /// quantities on its own, section 1 of `docs/theory/configurations.md`.
+    fn absorb(&mut self) {
+        let products: BTreeSet<Monomial> = (self.arguments.iter())
+            .flat_map(|argument| argument.known.keys().cloned())
+            .collect();
+        let unknowns: Vec<usize> = self.angles.iter().map(|angle| angle.unknown).collect();
+        for product in products {
+            let rows = self.arguments.iter().map(|argument| {
+                let of = |unknown: &usize| argument.unknowns.get(unknown).cloned();
+                let known = argument.known.get(&product).cloned();
+                (unknowns.iter())
+                    .map(|unknown| of(unknown).unwrap_or(RBig::ZERO))
+                    .chain([known.unwrap_or(RBig::ZERO)])
+                    .collect::<Vec<RBig>>()
+            });
+            let Some(shifts) = solution(rows.collect(), unknowns.len()) else {
+                continue;
+            };
+            let angle = term(&product);
+            let (text, value) = (self.ring.text(&angle), self.ring.value(&angle));
+            for (own, shift) in self.angles.iter_mut().zip(shifts) {
+                if shift == RBig::ZERO {
+                    continue;
+                }
+                let is_negative = shift < RBig::ZERO;
+                let size = if is_negative {
+                    -shift.clone()
+                } else {
+                    shift.clone()
+                };
+                let text = match (text.as_str(), size == RBig::ONE) {
+                    ("1", _) => size.to_string(),
+                    (text, true) => text.to_string(),
+                    (text, false) => format!("{size}*{text}"),
+                };
+                let sign = if is_negative { '-' } else { '+' };
+                if product != Monomial::one() {
+                    let name = &self.model.unknowns[own.unknown].name;
+                    self.warnings.insert(format!(
+                        "`{name}{} {sign} {text}` takes the place of `{name}`: values of `{name}` are those at the present parameters",
+                        own.shift.text
+                    ));
+                }
+                own.shift.text.push_str(&format!(" {sign} {text}"));
+                own.shift.value += integer::rational_to_f64(&shift) * value.unwrap_or(f64::NAN);
+            }
+            self.absorbed.insert(product);
+        }
     }
 
     /// The variable of an unknown that is no angle, if it occurred.
@@ -353,6 +444,8 @@ impl<'a> Converter<'a> {
         let mut multiples: Vec<i32> = vec![0; self.angles.len()];
         let mut known: Vec<(Monomial, i32)> = Vec::new();
         let mut half_turns = RBig::ZERO;
+        let mut own = Argument::default();
+        let has_unknowns = (top.terms().iter()).any(|(m, _)| self.unknown_alone(m).is_some());
         for (monomial, coefficient) in top.terms() {
             let ratio = RBig::from(coefficient.clone()) / RBig::from(bottom.clone());
             let one_unknown = self.unknown_alone(monomial);
@@ -366,17 +459,24 @@ impl<'a> Converter<'a> {
                 half_turns = ratio;
                 continue;
             }
-            let divisor = IBig::from(ratio.denominator().clone());
-            let over = self
-                .denominators
-                .entry(monomial.clone())
-                .or_insert(IBig::ONE);
-            if self.surveying {
-                let common = integer::gcd(over, &divisor);
-                *over = &*over * (divisor / common);
+            match one_unknown {
+                Some(unknown) => own.unknowns.insert(unknown, ratio.clone()),
+                None => own.known.insert(monomial.clone(), ratio.clone()),
+            };
+            if has_unknowns && one_unknown.is_none() && self.absorbed.contains(monomial) {
                 continue;
             }
-            let multiple = ratio.numerator() * (&*over / divisor);
+            if self.surveying {
+                self.survey(monomial, &ratio, one_unknown.is_none());
+                continue;
+            }
+            let over = &self.denominators[monomial];
+            let mut multiple = ratio.numerator() * (over / IBig::from(ratio.denominator().clone()));
+            if one_unknown.is_none()
+                && let Some(common) = self.common.get(monomial).filter(|c| !c.is_zero())
+            {
+                multiple /= common;
+            }
             let multiple = i32::try_from(&multiple).map_err(|_| refusal())?;
             if multiple.abs() > MOST_MULTIPLE {
                 return Err(refusal());
@@ -390,6 +490,9 @@ impl<'a> Converter<'a> {
             }
         }
         if self.surveying {
+            if has_unknowns {
+                self.arguments.push(own);
+            }
             // Nothing cancels by accident before the angles are known.
             let symbol = self.opaque(id);
             return Ok([symbol.clone(), symbol]);
@@ -400,14 +503,29 @@ impl<'a> Converter<'a> {
             bottom: one.clone().into(),
         });
         for (monomial, multiple) in known {
-            let [cosine, sine] = self.known_angle(&monomial).map(Polynomial::variable);
-            let sine = if multiple < 0 { -&sine } else { sine };
-            let unit = [cosine.into(), sine.into()];
+            let tangent = self.known_angle(&monomial);
+            let mut unit = unit_of_tangent(tangent);
+            if multiple < 0 {
+                unit[1] = unit[1].negated();
+            }
             for _ in 0..multiple.unsigned_abs() {
                 pair = self.rotated(&pair, &unit);
             }
         }
         Ok(self.turned(pair, &half_turns))
+    }
+
+    /// Notes a multiple of a product in an angle: the least denominator of all of them, and of known products their common divisor.
+    fn survey(&mut self, monomial: &Monomial, ratio: &RBig, is_known: bool) {
+        let divisor = IBig::from(ratio.denominator().clone());
+        let over = (self.denominators.entry(monomial.clone())).or_insert(IBig::ONE);
+        let factor = &divisor / integer::gcd(over, &divisor);
+        *over = &*over * &factor;
+        if is_known {
+            let of_this = ratio.numerator() * (&*over / divisor);
+            let common = self.common.entry(monomial.clone()).or_insert(IBig::ZERO);
+            *common = integer::gcd(&(&*common * factor), &of_this);
+        }
     }
 
     /// The unknown that a product is.
@@ -422,37 +540,32 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Cosine and sine of a known angle, symbols of their own.
-    fn known_angle(&mut self, monomial: &Monomial) -> [usize; 2] {
-        if let Some(&pair) = self.known_angles.get(monomial) {
-            return pair;
+    /// The tangent of half of a known angle, a symbol of its own: cosine and sine are quotients of it, so that their relation holds
+    /// whatever is divided, (2) of `docs/theory/configurations.md`.
+    fn known_angle(&mut self, monomial: &Monomial) -> usize {
+        if let Some(&tangent) = self.known_angles.get(monomial) {
+            return tangent;
         }
-        let over = &self.denominators[monomial];
         let angle = term(monomial);
         let mut text = self.ring.text(&angle);
-        if over.is_one()
-            && let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'))
+        if let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'))
             && monomial.total_degree() == 1
         {
             text = inner.to_string();
         }
-        let mut value = self.ring.value(&angle);
-        if !over.is_one() {
-            text = format!("{text}/{over}");
-            value = value.map(|value| value / integer::to_f64(over));
-        }
-        let cosine = self.ring.add(
-            format!("cos({text})"),
-            Meaning::KnownCosine,
-            value.map(f64::cos),
-        );
-        let sine = self.ring.add(
-            format!("sin({text})"),
-            Meaning::KnownSine { cosine },
-            value.map(f64::sin),
-        );
-        self.known_angles.insert(monomial.clone(), [cosine, sine]);
-        [cosine, sine]
+        let over = RBig::from(self.denominators[monomial].clone() * 2);
+        let common = self.common.get(monomial).filter(|c| !c.is_zero());
+        let half = RBig::from(common.cloned().unwrap_or(IBig::ONE)) / over;
+        let text = match (text.as_str(), half.numerator().is_one()) {
+            ("1", _) => format!("{half}"),
+            (_, true) => format!("{text}/{}", half.denominator()),
+            _ => format!("{}*{text}/{}", half.numerator(), half.denominator()),
+        };
+        let value = self.ring.value(&angle);
+        let value = value.map(|value| (value * integer::rational_to_f64(&half)).tan());
+        let tangent = self.ring.add(format!("tan({text})"), Meaning::Known, value);
+        self.known_angles.insert(monomial.clone(), tangent);
+        tangent
     }
 
     fn rotated(&self, [c, s]: &[Quotient; 2], [p, q]: &[Quotient; 2]) -> [Quotient; 2] {
@@ -467,27 +580,16 @@ impl<'a> Converter<'a> {
     fn turned(&mut self, mut pair: [Quotient; 2], half_turns: &RBig) -> [Quotient; 2] {
         let steps = half_turns * RBig::from(IBig::from(12));
         if !steps.denominator().is_one() {
-            let name = format!("pi*{half_turns}");
-            let value = integer::rational_to_f64(half_turns) * std::f64::consts::PI;
-            let cosine_name = format!("cos({name})");
-            let known = self
-                .ring
-                .variables()
-                .iter()
-                .position(|variable| variable.name == cosine_name);
-            let cosine = known.unwrap_or_else(|| {
-                self.warnings
-                    .insert(format!("{cosine_name} is kept as a symbol"));
-                let cosine = self
-                    .ring
-                    .add(cosine_name, Meaning::KnownCosine, Some(value.cos()));
-                let meaning = Meaning::KnownSine { cosine };
-                self.ring
-                    .add(format!("sin({name})"), meaning, Some(value.sin()));
-                cosine
+            let half = half_turns / RBig::from(IBig::from(2));
+            let name = format!("tan(pi*{half})");
+            let value = integer::rational_to_f64(&half) * std::f64::consts::PI;
+            let known = self.ring.variables().iter();
+            let known = known.clone().position(|variable| variable.name == name);
+            let tangent = known.unwrap_or_else(|| {
+                self.warnings.insert(format!("{name} is kept as a symbol"));
+                self.ring.add(name, Meaning::Known, Some(value.tan()))
             });
-            let unit = [cosine, cosine + 1].map(|v| Polynomial::variable(v).into());
-            return self.rotated(&pair, &unit);
+            return self.rotated(&pair, &unit_of_tangent(tangent));
         }
         let mut steps = integer::remainder(steps.numerator(), 24);
         let half = |top: Polynomial| Quotient {
@@ -554,6 +656,47 @@ impl<'a> Converter<'a> {
             .help("change the parameters in it"),
         }
     }
+}
+
+/// A solution of linear equations with their right sides in the last column, unknowns that are free at 0; `None` where there is none.
+fn solution(mut rows: Vec<Vec<RBig>>, n: usize) -> Option<Vec<RBig>> {
+    let mut pivots: Vec<(usize, usize)> = Vec::new();
+    for column in 0..n {
+        let next = pivots.len();
+        let Some(at) = (next..rows.len()).find(|&row| rows[row][column] != RBig::ZERO) else {
+            continue;
+        };
+        rows.swap(next, at);
+        let pivot = rows[next].clone();
+        for (row, values) in rows.iter_mut().enumerate() {
+            if row != next && values[column] != RBig::ZERO {
+                let factor = &values[column] / &pivot[column];
+                for (value, of_pivot) in values.iter_mut().zip(&pivot) {
+                    *value -= &factor * of_pivot;
+                }
+            }
+        }
+        pivots.push((next, column));
+    }
+    if rows[pivots.len()..].iter().any(|row| row[n] != RBig::ZERO) {
+        return None;
+    }
+    let mut found = vec![RBig::ZERO; n];
+    for (row, column) in pivots {
+        found[column] = &rows[row][n] / &rows[row][column];
+    }
+    Some(found)
+}
+
+/// Cosine and sine of an angle by the tangent t of its half: (1 - t²)/(1 + t²) and 2t/(1 + t²).
+fn unit_of_tangent(tangent: usize) -> [Quotient; 2] {
+    let t = Polynomial::variable(tangent);
+    let (one, square) = (Polynomial::one(), t.pow(2));
+    let over = |top: Polynomial| Quotient {
+        top: top.into(),
+        bottom: (&one + &square).into(),
+    };
+    [over(&one - &square), over(t.scaled(&IBig::from(2)))]
 }
 
 fn term(monomial: &Monomial) -> Polynomial {

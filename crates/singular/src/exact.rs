@@ -90,10 +90,7 @@ pub(crate) fn has_symbols(mechanism: &Mechanism) -> bool {
 pub(crate) fn is_symbol(ring: &Ring, variable: usize) -> bool {
     match &ring.variables()[variable].meaning {
         Meaning::Root(square) => square.variables().iter().any(|&v| is_symbol(ring, v)),
-        Meaning::Parameter(_)
-        | Meaning::Known
-        | Meaning::KnownCosine
-        | Meaning::KnownSine { .. } => true,
+        Meaning::Parameter(_) | Meaning::Known => true,
         Meaning::Position(_) | Meaning::Cosine(_) | Meaning::Sine(_) => false,
     }
 }

@@ -62,15 +62,9 @@ impl PrimeField {
                 prime,
                 values: Vec::new(),
             };
-            let mut angle = (0, 0);
             for variable in 0..ring.variables().len() {
                 use crate::ring::Meaning;
                 let value = match &ring.variables()[variable].meaning {
-                    Meaning::KnownCosine => {
-                        angle = field.unit(random() % prime);
-                        angle.0
-                    }
-                    Meaning::KnownSine { .. } => angle.1,
                     Meaning::Root(square) => {
                         let square = field.element(square);
                         match field.root(square) {

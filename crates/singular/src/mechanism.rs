@@ -422,7 +422,11 @@ fn combination(model: &Model, constraints: &Constraints, multiples: &[i32]) -> S
         if !ratio.numerator().is_one() {
             text.push_str(&format!("{}*", ratio.numerator()));
         }
-        text.push_str(&model.unknowns[angle.unknown].name);
+        let name = &model.unknowns[angle.unknown].name;
+        match angle.shift.text.as_str() {
+            "" => text.push_str(name),
+            shift => text.push_str(&format!("({name}{shift})")),
+        }
         if !ratio.denominator().is_one() {
             text.push_str(&format!("/{}", ratio.denominator()));
         }

@@ -245,13 +245,15 @@ impl Values {
             .map(|(row, angle)| {
                 let terms = row.iter().zip(&directions);
                 let sum: f64 = terms.map(|(&k, d)| f64::from(k) * d).sum();
+                let over = f64::from(angle.over);
+                let sum = sum - angle.shift.value / over;
                 let wrapped = sum - turn * (sum / turn).round();
                 let wrapped = if wrapped <= -std::f64::consts::PI {
                     wrapped + turn
                 } else {
                     wrapped
                 };
-                wrapped * f64::from(angle.over)
+                wrapped * over
             })
             .collect()
     }

@@ -11,13 +11,6 @@ pub enum Meaning {
     Known,
     /// A square root; its square is the polynomial.
     Root(Polynomial),
-    /// The cosine of an angle without unknowns.
-    KnownCosine,
-    /// The sine of an angle without unknowns.
-    KnownSine {
-        /// The cosine of the same angle.
-        cosine: usize,
-    },
     /// An unknown of the model that is a position.
     Position(usize),
     /// The cosine of a direction.
@@ -81,14 +74,11 @@ impl Ring {
     pub fn square(&self, variable: usize) -> Option<Polynomial> {
         match &self.variables[variable].meaning {
             Meaning::Root(square) => Some(square.clone()),
-            Meaning::KnownSine { cosine } => {
-                Some(&Polynomial::one() - &Polynomial::variable(*cosine).pow(2))
-            }
             _ => None,
         }
     }
 
-    /// The normal form: linear in every square root and in every sine of a known angle.
+    /// The normal form: linear in every square root.
     pub fn reduce(&self, p: &Polynomial) -> Polynomial {
         let mut result = p.clone();
         // A square holds older variables only, so the youngest goes first.

@@ -311,3 +311,44 @@ fn critical_points(k: &[Vec<i64>], weights: &[i64], value: f64) -> Option<usize>
     // A sum that cancels has no simple point at all.
     Some(found.len()).filter(|n| *n > 0)
 }
+
+/// Angles with offsets are the angles without, elsewhere: the number of configurations is the same, and they are told at the unknowns.
+#[test]
+fn offsets_change_no_number() {
+    let mut random = Random(77);
+    for _ in 0..12 {
+        let offset = |random: &mut Random| random.between(-300, 300) as f64 / 100.0;
+        let [f, g, h] = [0; 3].map(|_| offset(&mut random));
+        let lengths: Vec<f64> = (0..4)
+            .map(|_| random.between(50, 400) as f64 / 100.0)
+            .collect();
+        let four_bar = |f: f64, g: f64, h: f64| {
+            let [a, b, c, d] = lengths[..] else {
+                unreachable!("four lengths")
+            };
+            format!(
+                "model F\n  Real p, q, r;\nequation\n  {a:?}*cos(p + ({f:?})) + {b:?}*cos(p + q + ({g:?})) = {d:?} + {c:?}*cos(r + ({h:?}));\n  {a:?}*sin(p + ({f:?})) + {b:?}*sin(p + q + ({g:?})) = {c:?}*sin(r + ({h:?}));\nend F;\n"
+            )
+        };
+        let (plain, moved) = (ask(&four_bar(0.0, 0.0, 0.0)), ask(&four_bar(f, g, h)));
+        assert_eq!(plain.verdict, Verdict::Proved);
+        assert_eq!(moved.verdict, Verdict::Proved, "{f} {g} {h}");
+        let [plain, moved] = [&plain, &moved].map(|answer| {
+            let mut all: Vec<Vec<f64>> = (answer.configurations.iter())
+                .map(|found| found.values.angles(&answer.mechanism))
+                .collect();
+            all.sort_by(|x, y| x.partial_cmp(y).expect("numbers"));
+            all
+        });
+        assert_eq!(plain.len(), moved.len(), "{f} {g} {h}");
+        let same = |a: f64, b: f64| ((a - b) / TAU - ((a - b) / TAU).round()).abs() < 1e-9;
+        for found in &moved {
+            let back = [found[0] + f, found[1] + g - f, found[2] + h];
+            let is_there = |known: &Vec<f64>| known.iter().zip(back).all(|(a, b)| same(*a, b));
+            assert!(
+                plain.iter().any(is_there),
+                "{found:?} is not among {plain:?}"
+            );
+        }
+    }
+}

@@ -23,7 +23,8 @@ use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
 use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
 use conflict::{Judge, Resolution};
-use daelight_expr::FaultKind;
+use daelight_expr::{Fault, FaultKind, Walker};
+use daelight_lang::Symbol;
 use freedom::{freedom, n_undetermined};
 use std::time::{Duration, Instant};
 
@@ -349,6 +350,14 @@ impl Search<'_> {
                 if is_kink(&first) {
                     return self.missing(&finder, first);
                 }
+                if let Some(fault) = self.undefined(time, guess) {
+                    let no_point = NoPoint::Fault(ArrayFault::Equation(fault));
+                    return Outcome::Missing {
+                        no_point,
+                        budget_reached: false,
+                        obstacle: None,
+                    };
+                }
                 if conditions.is_empty() {
                     return self.unreachable(&mut finder, &request, first);
                 }
@@ -392,6 +401,28 @@ impl Search<'_> {
             point,
             conditions,
         )))
+    }
+
+    /// An expression of fixed values alone that has no value there: no search can help.
+    fn undefined(&self, time: f64, guess: &[f64]) -> Option<Fault> {
+        let mut evaluator = self.system.evaluator();
+        evaluator.set_time(time);
+        evaluator.set(0, guess);
+        let mut into = vec![0.0; self.system.equations().n_equations()];
+        let fault = evaluator.residuals(&mut into).err()?;
+        let is_fixed = |unknown: usize| {
+            let mut rows = self.request.conditions.iter();
+            rows.any(|row| matches!(row, Row::Value { unknown: fixed, .. } if *fixed == unknown))
+        };
+        let equations = self.system.equations();
+        let symbols = Walker::new().symbols(equations.graph(), &[fault.expr]);
+        let known = symbols
+            .into_iter()
+            .all(|id| match equations.symbols().get(id) {
+                Symbol::Unknown { unknown, order } => order == 0 && is_fixed(unknown),
+                _ => true,
+            });
+        known.then_some(fault)
     }
 
     fn judge<'j, 'a>(

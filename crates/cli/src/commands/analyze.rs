@@ -28,6 +28,7 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
         budget: Some(left()),
         ..Default::default()
     };
+    let has_modes = start.is_some();
     if let Some(start) = start.filter(|_| !model.json) {
         terminal.note(&[record::start_conditions(&start)]);
     }
@@ -38,7 +39,10 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
         record::add_spectrum(&mut report, &passport.spectrum(&system));
     }
     if let Some(times) = arguments.interval {
-        let found = daelight::analyze_interval(&system, times, left());
+        let found = match has_modes {
+            true => daelight::analyze_interval(&of_all_times(arguments, terminal)?, times, left()),
+            false => daelight::analyze_interval(&system, times, left()),
+        };
         let found = found.map_err(|not_linear| {
             terminal.usage(
                 &format!("--interval is for linear models; {}", not_linear.sentence),
@@ -58,6 +62,19 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
         true => Status::GaveUp,
         false => Status::Done,
     })
+}
+
+/// The equations with their branches, where conditions of time decide: those of one mode hold at some times only.
+fn of_all_times(arguments: &AnalyzeArgs, terminal: &Terminal) -> Result<System, Status> {
+    let relations = daelight::Relations::Kinks;
+    let (loaded, driven) = load_driven(&arguments.model, &[], (None, relations), None, terminal)?;
+    match with_events(&loaded) {
+        Some(_) => Err(terminal.usage(
+            "--interval is for models without events, whose equations change with them",
+            "leave it out, and ask for each mode with --modes",
+        )),
+        None => Ok(driven.system),
+    }
 }
 
 /// The modes of a model with events.

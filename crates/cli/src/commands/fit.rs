@@ -3,6 +3,7 @@
 use super::models::load_driven;
 use super::progress::interrupt_by_ctrl_c;
 use super::solve::check_numbers;
+use super::values::check_written;
 use crate::cli::{FitArgs, joined_names};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::{FitOptions, Place, Relations, SolveOptions, record};
@@ -10,6 +11,7 @@ use daelight_show::terminal;
 
 pub fn fit(arguments: &FitArgs, terminal: &Terminal) -> Ended {
     let asked = &arguments.model;
+    check_written(asked.out.as_deref(), &["json", "txt"]).map_err(|wrong| terminal.wrong(wrong))?;
     if !(arguments.confidence > 0.0 && arguments.confidence < 1.0) {
         let usage = format!("--confidence {} is no probability", arguments.confidence);
         return Err(terminal.usage(&usage, "give a number between 0 and 1, such as 0.95"));

@@ -1,6 +1,7 @@
 //! The command `linearize`: A, B, C and D of a model of any index at a point.
 
 use super::models::{fault_status, load_model, refuse_time};
+use super::values::check_written;
 use crate::cli::LinearizeArgs;
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::{LinearizeOptions, Place, record};
@@ -9,6 +10,8 @@ use daelight_show::{matrices, terminal};
 pub fn linearize(arguments: &LinearizeArgs, terminal: &Terminal) -> Ended {
     let asked = &arguments.model;
     refuse_time(arguments.at, terminal)?;
+    check_written(asked.out.as_deref(), &["json", "mat", "npz", "txt"])
+        .map_err(|wrong| terminal.wrong(wrong))?;
     let loaded = load_model(asked, daelight::Relations::Kinks, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let options = LinearizeOptions {

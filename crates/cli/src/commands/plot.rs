@@ -36,8 +36,14 @@ impl Picture {
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
         if !["svg", "png"].contains(&ending) {
             return Err((
-                format!("pictures are written as svg or png, not as `{ending}`"),
-                "name the file run.svg or run.png".to_string(),
+                match ending {
+                    "" => format!("`{}` does not say which kind of picture", path.display()),
+                    _ => format!("pictures are written as svg or png, not as `{ending}`"),
+                },
+                match path.file_stem().and_then(|stem| stem.to_str()) {
+                    Some(stem) => format!("name the file {stem}.svg or {stem}.png"),
+                    None => "name the file run.svg or run.png".to_string(),
+                },
             ));
         }
         Ok(Self {
@@ -166,7 +172,17 @@ fn tables(arguments: &PlotArgs) -> Result<(Vec<LabelledTable>, Vec<String>), Wro
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
         let table = Table::read(&read(path)?, ending);
         let table = table.map_err(|because| unreadable(path, &because))?;
+        let last = table.columns[0].last().copied();
         let mut table = between(table, arguments.from, arguments.to);
+        if let (Some(last), true) = (last, table.columns[0].is_empty()) {
+            return Err((
+                format!(
+                    "{} has no row between --from and --to: it ends at t = {last}",
+                    path.display()
+                ),
+                "give times that the table has".to_string(),
+            ));
+        }
         for names in [&names[..], arguments.against.as_slice()] {
             add_expressions(&mut table, names).map_err(|because| {
                 let help = "expressions are written as in a model, in the columns of the table";

@@ -2,6 +2,7 @@
 
 use super::models::{asks_for_least_norm, fault_status, load_model, options as options_of};
 use super::solve::check_numbers;
+use super::values::check_written;
 use crate::cli::{Method, OnSingularity, ReportArgs};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::record::{self, PageOptions};
@@ -14,6 +15,7 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
         let usage = "report writes an HTML page; --json has no meaning here";
         return Err(terminal.usage(usage, "analyze, init, solve and singular have --json"));
     }
+    check_written(model.out.as_deref(), &["html", "htm"]).map_err(|wrong| terminal.wrong(wrong))?;
     if asks_for_least_norm(model) {
         return Err(terminal.no_least_norm());
     }

@@ -95,15 +95,28 @@ struct Prepared {
     picture: Option<Picture>,
 }
 
-/// Reads what the flags say.
-fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
-    check_ending(wanted.model.out.as_deref())?;
-    if wanted.resume && wanted.model.out.is_none() {
+/// Whether the rows have a file that can hold them, if they need one.
+fn check_file(wanted: &SweepArgs) -> Result<(), Wrong> {
+    let out = wanted.model.out.as_deref();
+    check_ending(out)?;
+    if out == Some(Path::new(own::STANDARD_OUTPUT)) {
+        return Err((
+            "the rows of a sweep are kept in a file while it runs".to_string(),
+            "name one: --out rows.csv".to_string(),
+        ));
+    }
+    if wanted.resume && out.is_none() {
         return Err((
             "--resume goes on with a file, and none is named".to_string(),
             "name it with --out".to_string(),
         ));
     }
+    Ok(())
+}
+
+/// Reads what the flags say.
+fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
+    check_file(wanted)?;
     if wanted.method == Method::BdfFixed {
         return Err((
             "bdf-fixed has no meaning here".to_string(),

@@ -38,6 +38,18 @@ pub fn check_ending(out: Option<&Path>) -> Result<(), Wrong> {
     out.map_or(Ok(()), |path| Format::of(path).map(|_| ()))
 }
 
+/// `Err` for a file whose name asks for a format that the command does not write; names without an ending are taken.
+pub fn check_written(out: Option<&Path>, endings: &[&str]) -> Result<(), Wrong> {
+    let ending = out.and_then(Path::extension).and_then(|e| e.to_str());
+    match ending {
+        Some(ending) if !endings.contains(&ending) => Err((
+            format!("this command does not write a file of the kind `.{ending}`"),
+            format!("name it with .{}", endings.join(" or .")),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a table in the format that the name of the file asks for.
 pub fn write_rows(
     path: &Path,

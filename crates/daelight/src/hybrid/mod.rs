@@ -199,6 +199,8 @@ struct Driver<'m> {
     quiet: (f64, f64),
     /// When an unknown was last set.
     set_at: f64,
+    /// Relations whose events accumulated, at which the run goes on at rest.
+    rested: Vec<usize>,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
     /// What takes values while the run goes on; without it all legs are kept.
@@ -318,6 +320,7 @@ impl<'m> Driver<'m> {
             jumped: Vec::new(),
             impulses: Vec::new(),
             mode: 0,
+            rested: Vec::new(),
             instants: vec![0; hybrid.samples.len()],
             sampler: None,
             pasts: delay::Past::all(&delayed),
@@ -595,6 +598,7 @@ impl<'m> Driver<'m> {
     }
 
     fn finish(mut self, end: HybridEnd) -> HybridSolution {
+        self.tell_unrest();
         self.out.end = end;
         self.out.modes = std::mem::take(&mut self.modes.list);
         self.out.parameters = self.values;

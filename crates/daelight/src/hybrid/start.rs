@@ -4,7 +4,7 @@ use super::{Driver, HybridEnd, MAX_ROUNDS, Mode, Stop};
 use crate::SolveOptions;
 use daelight_analysis::System;
 use daelight_expr::{BinaryOp, ExprId, Node, Walker};
-use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Symbol, Type};
+use daelight_lang::{ChangedBy, Code, Diagnostic, HeldRelation, Hybrid, Model, Symbol, Type};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Where the start value of a discrete variable comes from.
@@ -150,8 +150,50 @@ pub fn list_modes(
     let options = SolveOptions::default();
     let mut driver = Driver::new(model, hybrid, system, &options);
     let (choices, is_whole) = choices(&mut driver);
-    let mut picked = vec![0; choices.len()];
     let mut met = Vec::new();
+    for time in times(&driver) {
+        driver.point.time = time;
+        meet_all(&mut driver, &choices, &mut met)?;
+    }
+    let list = met
+        .iter()
+        .map(|&mode| listed(model, &driver.modes.list[mode]));
+    Ok((list.collect(), is_whole))
+}
+
+/// A time before, between and behind the times at which relations of time change: rules of discrete variables read the time itself.
+fn times(driver: &Driver<'_>) -> Vec<f64> {
+    let (model, start) = (driver.model, driver.point.time);
+    let limit = |relation: &HeldRelation| match relation.by {
+        ChangedBy::Time { limit, .. } => Some(limit),
+        _ => None,
+    };
+    let limits: Vec<ExprId> = driver.hybrid.relations.iter().filter_map(limit).collect();
+    let value = |id| match model.symbols.get(id) {
+        Symbol::Parameter(at) => driver.values[at],
+        Symbol::Time => start,
+        _ => f64::NAN,
+    };
+    let mut limits = model.graph.evaluate(&limits, value);
+    limits.retain(|limit| limit.is_finite() && *limit > start);
+    limits.sort_by(f64::total_cmp);
+    limits.dedup();
+    limits.truncate(MAX_ROUNDS);
+    let between = limits.windows(2).map(|two| 0.5 * (two[0] + two[1]));
+    let behind = limits.last().map(|last| last + last.abs().max(1.0));
+    std::iter::once(start)
+        .chain(between)
+        .chain(behind)
+        .collect()
+}
+
+/// Adds the modes in which discrete values rest at the present time, whatever is chosen.
+fn meet_all(
+    driver: &mut Driver<'_>,
+    choices: &[Vec<Alternative>],
+    met: &mut Vec<usize>,
+) -> Result<(), Box<Diagnostic>> {
+    let mut picked = vec![0; choices.len()];
     'all: loop {
         for (choice, &pick) in choices.iter().zip(&picked) {
             for &(parameter, value) in &choice[pick] {
@@ -171,12 +213,8 @@ pub fn list_modes(
             }
             picked[at] = 0;
         }
-        break;
+        return Ok(());
     }
-    let list = met
-        .iter()
-        .map(|&mode| listed(model, &driver.modes.list[mode]));
-    Ok((list.collect(), is_whole))
 }
 
 /// Whether an `if` decides which unknowns an equation contains: only then can relations change its kind.

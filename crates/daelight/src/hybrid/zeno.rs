@@ -1,6 +1,7 @@
 //! Events that accumulate: intervals that shrink like a geometric series have a limit.
 
 use super::{Driver, HybridEnd};
+use crate::estimate::TOLD;
 use daelight_lang::{Model, Origin, Symbol};
 use std::sync::Arc;
 
@@ -75,9 +76,30 @@ impl Driver<'_> {
             })
             .map(|(at, _)| at)
             .collect();
+        self.rested.extend(&over);
         self.modes.replace(Arc::new(model), over);
         self.restart(&set)?;
         Ok(true)
+    }
+
+    /// Tells where what rests behind accumulated events is no longer where they happened: a floor that moves away from a ball, or up
+    /// against it. The sides of their relations are the same at rest.
+    pub(super) fn tell_unrest(&mut self) {
+        for at in std::mem::take(&mut self.rested) {
+            let place = self.layout.relations + at;
+            self.program.value(place, &self.point, &self.values);
+            let Some((left, right)) = self.program.sides(place) else {
+                continue;
+            };
+            let size = left.abs().max(right.abs()).max(1.0);
+            if (left - right).abs() > TOLD * self.out.rtol * size {
+                let name = &self.model.parameters[self.hybrid.relations[at].parameter].name;
+                self.out.warnings.push(format!(
+                    "What came to rest by `{name}` does not stay there: its sides are {left:.3e} and {right:.3e} at the end. Behind that the values are \
+                     not those of the model, which says nothing of how a rest ends; let `--on-zeno stop` end the run, or write the contact as an equation."
+                ));
+            }
+        }
     }
 }
 

@@ -54,7 +54,17 @@ pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>)
         switches: solution.switches.clone(),
         events: Some(solution.events.iter().map(event_record).collect()),
         modes: Some(mode_records(model, solution)),
-        warnings: solution.warnings.clone(),
+        warnings: {
+            let mut warnings = solution.warnings.clone();
+            if let (Some(when), "success", false) = (
+                stop_when,
+                status,
+                matches!(solution.end, HybridEnd::Stopped),
+            ) {
+                warnings.push(super::run::never_held(when));
+            }
+            warnings
+        },
         ..SolveRecord::default()
     }
 }

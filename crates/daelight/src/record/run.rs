@@ -77,6 +77,9 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         ));
     }
     warnings.extend(impulses(system, solution));
+    if let (Some(when), "success", None) = (stop_when, status, &stopped) {
+        warnings.push(never_held(when));
+    }
     let (singularities, switches) = met(system, solution);
     SolveRecord {
         status,
@@ -125,6 +128,11 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         warnings,
         view: None,
     }
+}
+
+/// What is said of a condition to stop at that the run did not meet.
+pub(crate) fn never_held(when: &str) -> String {
+    format!("`{when}` did not begin to hold.")
 }
 
 /// What a run met: singular points, and times at which its equations changed a branch.

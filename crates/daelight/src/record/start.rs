@@ -78,7 +78,7 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
     for (j, unknown) in system.unknowns().iter().enumerate() {
         let (from, to) = (guess[j], jet.get(j, 0));
         let size = from.abs().max(to.abs()).max(1e-6);
-        if (to - from).abs() > UNCHANGED * size {
+        if unknown.start.is_some() && (to - from).abs() > UNCHANGED * size {
             let record = Value::Object(
                 [("from", from), ("to", to)]
                     .map(|(k, v)| (k.to_string(), finite(v)))
@@ -117,6 +117,10 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
             })
             .collect(),
         adjusted,
+        computed: (system.unknowns().iter())
+            .filter(|unknown| unknown.start.is_none())
+            .map(|unknown| unknown.name.clone())
+            .collect(),
         distance: point.distance,
         others: different_poses(start)
             .map(|other| OtherRecord {
@@ -275,7 +279,16 @@ pub fn outcome(
 ) -> Result<StartRecord, Box<NoStart>> {
     let time = request.time;
     let (mut broken, mut critical) = (None, None);
+    let contradicting = || {
+        let reduction = rectangular(system, time).ok().flatten()?;
+        contradiction(system, &reduction, (time, time))
+    };
+    let has_too_many = system.equations().n_equations() > system.equations().n_unknowns();
     let (kind, status, diagnostic) = match outcome {
+        // A point may satisfy the equations to the order that was asked for where later derivatives contradict.
+        Outcome::Found(_) if has_too_many && let Some(diagnostic) = contradicting() => {
+            (RefusalKind::ModelAtFault, "conflict", diagnostic)
+        }
         Outcome::Found(found) => return Ok(start(system, found, &request.guess)),
         Outcome::Conflict(conflict) => {
             broken = Some(conflict_record(system, conflict));
@@ -295,11 +308,8 @@ pub fn outcome(
             budget_reached,
             obstacle,
         } => {
-            let reduction = rectangular(system, time).ok().flatten();
-            let contradiction =
-                reduction.and_then(|found| contradiction(system, &found, (time, time)));
             let budget = budget_reached.then_some(request.budget);
-            match contradiction {
+            match contradicting() {
                 Some(diagnostic) => (RefusalKind::ModelAtFault, "conflict", diagnostic),
                 None => {
                     let diagnostic =

@@ -92,6 +92,9 @@ impl Measure {
                     Some(near) if near != word => {
                         format!("there is no measure `{text}`; did you mean {near}?")
                     }
+                    _ if name.is_none() && !word.is_empty() && !WORDS.contains(&word) => format!(
+                        "there is no measure `{word}`; for an unknown of this name write final:{word} or max:{word}"
+                    ),
                     _ => format!("there is no measure `{text}`, only {}", WORDS.join(", ")),
                 });
             }

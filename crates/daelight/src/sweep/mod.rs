@@ -194,6 +194,8 @@ impl Sweep {
                 sources: loaded.sources,
             });
         };
+        crate::without_events(model.hybrid.as_deref())
+            .map_err(|diagnostic| SweepRefusal::of(*diagnostic))?;
         let found: Vec<usize> = (points.names().iter())
             .map(|name| parameter(model, name))
             .collect::<Result<_, _>>()

@@ -79,7 +79,8 @@ impl Course<'_> {
             let mut factorial = 1.0;
             // What rounding of x_j makes of its s-th derivative.
             let mut noise = PIECE_ROUNDING * self.point[j].abs();
-            for s in 0..self.problem.unknown_offset(j).max(1) {
+            // Unknowns that are derivatives of others are told too: highest ones are as good as values.
+            for s in 0..=self.problem.unknown_offset(j) {
                 let (found, wanted) = (guess[s * n + j], self.point[s * n + j]);
                 let size = tolerances.rtol * factorial * wanted.abs() + tolerances.absolute(s, j);
                 let error = (factorial * (found - wanted).abs() - noise).max(0.0);

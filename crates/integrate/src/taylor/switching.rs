@@ -3,7 +3,7 @@
 use super::Taylor;
 use super::tail::Tail;
 use crate::outcome::{StopReason, Switch};
-use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
+use crate::tolerances::{SAME_SWITCH, SIDE_VALUE, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::beside::Beside;
 use crate::watch::forcing::At;
@@ -107,7 +107,7 @@ impl Taylor<'_> {
         let time = self.time + self.direction * s;
         let scale = time.abs().max(1.0);
         // All branches that switch at this very time go together: abs(x) and x > 0, say.
-        let width = (SAME_SWITCH * scale).max(1e-9 * s);
+        let width = SAME_SWITCH * scale.max(s);
         let together: Vec<usize> = (0..self.stages.n_branches())
             .filter(|&other| {
                 let beyond = s + 2.0 * width;
@@ -124,7 +124,8 @@ impl Taylor<'_> {
             &mut self.point,
         );
         let rtol = self.options.tolerances.rtol;
-        let way = Way::through(self.options.t_end - time, rtol, width);
+        // How far a zero of the series may be off the switch, which two different switches may not.
+        let way = Way::through(self.options.t_end - time, rtol, width.max(SIDE_VALUE * s));
         let sides: Vec<(usize, Ordering)> = together
             .iter()
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))

@@ -63,6 +63,15 @@ impl Way {
             takes_first: true,
         }
     }
+
+    /// The same for a branch beside those that switch: it was not located at zero, so that its value is what it is, however small. An
+    /// integer that jumps from 1000 to 1001 is not within a tolerance of 1000, and 1e9 + 0.5 is above 1e9.
+    fn beside(self) -> Self {
+        Self {
+            error: SIDE_SURFACE,
+            ..self
+        }
+    }
 }
 
 /// The branches on whose switching surfaces the present point lies, each put on some side; the sides of all are held.
@@ -93,8 +102,11 @@ pub(crate) fn settle(
     let time = stages.time();
     let mut point = vec![0.0; stages.n_point()];
     stages.point(&mut point);
+    // The functions that decide as they were with the sides before.
+    let functions = 0..stages.n_branches();
+    let before: Vec<f64> = functions.map(|b| stages.switching(b, 0).0).collect();
     if undecided.len() > MOST_TOGETHER {
-        turn(stages, time, &point, undecided, way, series)?;
+        turn(stages, (time, &point), &before, undecided, way, series)?;
     }
     let given: Vec<Ordering> = stages.sides().to_vec();
     let varied = &undecided[..undecided.len().min(MOST_TOGETHER)];
@@ -104,7 +116,14 @@ pub(crate) fn settle(
     let mut last = usize::MAX;
     for combination in 0..1usize << varied.len() {
         let tried = (varied, combination);
-        let solved = solve(stages, (time, &point), &given, tried, way, series);
+        let solved = solve(
+            stages,
+            (time, &point),
+            (&given, &before),
+            tried,
+            way,
+            series,
+        );
         last = combination;
         let projected = match solved {
             Ok(projected) => projected,
@@ -138,7 +157,14 @@ pub(crate) fn settle(
     };
     if combination != last {
         let tried = (varied, combination);
-        solve(stages, (time, &point), &given, tried, way, series)?;
+        solve(
+            stages,
+            (time, &point),
+            (&given, &before),
+            tried,
+            way,
+            series,
+        )?;
     }
     Ok(if is_several {
         Settled::Several(projected)
@@ -150,15 +176,15 @@ pub(crate) fn settle(
 /// Turns the branches whose sides do not hold until all do, or nothing is gained.
 fn turn(
     stages: &mut Stages<'_>,
-    time: f64,
-    point: &[f64],
+    point: (f64, &[f64]),
+    before: &[f64],
     undecided: &[usize],
     way: Way,
     series: &mut [f64],
 ) -> Result<(), Failure> {
     for _ in 0..2 * undecided.len() {
         let given: Vec<Ordering> = stages.sides().to_vec();
-        solve(stages, (time, point), &given, (undecided, 0), way, series)?;
+        solve(stages, point, (&given, before), (undecided, 0), way, series)?;
         let leaving = undecided.iter().copied();
         let leaving: Vec<usize> = leaving
             .filter(|&b| !is_consistent(stages, b, way))
@@ -177,7 +203,7 @@ fn turn(
 fn solve(
     stages: &mut Stages<'_>,
     (time, point): (f64, &[f64]),
-    given: &[Ordering],
+    (given, before): (&[Ordering], &[f64]),
     (varied, combination): (&[usize], usize),
     way: Way,
     series: &mut [f64],
@@ -197,7 +223,7 @@ fn solve(
     for _ in 0..=stages.n_branches() {
         // Without a solution a formula may have none on a side that the values have left.
         let is_changed = match &solved {
-            Ok(_) => follow(stages, varied, way, &mut rested),
+            Ok(_) => follow(stages, (varied, before), way, &mut rested),
             Err(_) => leave(stages, varied, way),
         };
         if !is_changed {
@@ -290,7 +316,7 @@ fn leave(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
     let has_left = |&branch: &usize| {
         let (value, size) = stages.switching(branch, 0);
         let held = stages.sides()[branch];
-        let is_off = value.is_finite() && value.abs() > way.error * size;
+        let is_off = value.is_finite() && value.abs() > way.beside().error * size;
         is_off && held != Ordering::Equal && side_of(value) != held && !varied.contains(&branch)
     };
     let left: Vec<usize> = (0..stages.n_branches()).filter(has_left).collect();
@@ -315,10 +341,20 @@ fn leave(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
 ///
 /// One that leaves its surface with what the text says there, to a side that keeps it on it, rests with that side (`rested`): the
 /// integrator of `der(y) = if y > 1 then 0 else 1` stays at 1.
-fn follow(stages: &mut Stages<'_>, varied: &[usize], way: Way, rested: &mut Vec<usize>) -> bool {
+fn follow(
+    stages: &mut Stages<'_>,
+    (varied, before): (&[usize], &[f64]),
+    way: Way,
+    rested: &mut Vec<usize>,
+) -> bool {
     let mut is_changed = false;
     for branch in 0..stages.n_branches() {
         let held = stages.sides()[branch];
+        // What rests on its surface stays within its accuracy unless it jumps.
+        let (value, size) = stages.switching(branch, 0);
+        let has_jumped = (value - before[branch]).abs() > SIDE_SURFACE * size;
+        let is_located = varied.contains(&branch) || held == Ordering::Equal && !has_jumped;
+        let way = if is_located { way } else { way.beside() };
         let side = match decisive(stages, branch, way) {
             None if stages.jumps(branch) && !rested.contains(&branch) => Ordering::Equal,
             Some((_, term)) if held == Ordering::Equal => {

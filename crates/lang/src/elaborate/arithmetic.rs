@@ -199,10 +199,16 @@ impl<'a> Elaborator<'a> {
             }
             _ => {
                 let (x, y) = (describe_dims(a.dims()), describe_dims(b.dims()));
+                let help = match a.dims().len() {
+                    1 => {
+                        "write `v*v` for the square of a vector's length, or `.^` to raise each element"
+                    }
+                    _ => "write .^ to raise each element",
+                };
                 Err(self.error(
                     Diagnostic::error(Code::WrongSize, span, format!("cannot raise {x} to {y}"))
                         .label("the sizes do not fit")
-                        .help("write .^ to raise each element"),
+                        .help(help),
                 ))
             }
         }

@@ -91,7 +91,16 @@ impl<'a> Elaborator<'a> {
         if name != "unit" {
             return self.numeric_attribute(variable, index, name, bound);
         }
-        match self.eval_bound(bound, 0)? {
+        let before = self.diagnostics.len();
+        let value = self.eval_bound(bound, 0);
+        // A name that nobody declared, `unit = kg`, is a unit without its quotes.
+        if value.is_err()
+            && let [.., last] = &mut self.diagnostics[before..]
+            && last.code == Code::UndeclaredName
+        {
+            last.help = Some("write the unit in quotes, for example unit = \"kg\"".into());
+        }
+        match value? {
             Value::Text(text) => {
                 self.declarations[index].unit = text.to_string();
                 Ok(())

@@ -475,6 +475,24 @@ impl<'a> Elaborator<'a> {
             names.join(", ")
         };
         let (in_a, in_b) = (contents(a), contents(b));
+        for (node, path) in [(a, &x), (b, &y)] {
+            let connectors = self.connectors_of(node);
+            if connectors.is_empty() {
+                continue;
+            }
+            return self.error(
+                Diagnostic::error(
+                    Code::TypeMismatch,
+                    span,
+                    format!("`{path}` is a component, not a connector"),
+                )
+                .label("connections join connectors")
+                .help(format!(
+                    "connect one of its own: {}",
+                    connectors.join(" or ")
+                )),
+            );
+        }
         self.error(
             Diagnostic::error(
                 Code::TypeMismatch,
@@ -484,6 +502,26 @@ impl<'a> Elaborator<'a> {
             .label(format!("`{x}` has {in_a}; `{y}` has {in_b}"))
             .help("connect connectors of one class, or put a converting component between them"),
         )
+    }
+
+    /// The connectors of a component by name; none of a connector.
+    fn connectors_of(&mut self, node: NodeId) -> Vec<String> {
+        let component = self.node(node);
+        let is_model = |class: &crate::ast::Class| class.kind == ClassKind::Model;
+        if !component.class.is_some_and(is_model) {
+            return Vec::new();
+        }
+        let (path, names) = (component.path.clone(), component.elements.order.clone());
+        let mut connectors = Vec::new();
+        for name in names {
+            if let Ok(instance) = self.instance(node, name)
+                && matches!(instance, Instance::Nodes { .. })
+                && self.is_connector(&instance)
+            {
+                connectors.push(format!("{path}.{name}"));
+            }
+        }
+        connectors
     }
 
     /// Whether a record brings an `equalityConstraint`, as orientations do.

@@ -428,6 +428,9 @@ impl<'a> Elaborator<'a> {
 
     /// Puts the definitions of discrete variables in their place.
     pub(super) fn settle_discrete(&mut self) {
+        if !self.has_errors() {
+            self.check_derivatives();
+        }
         if self.is_hybrid() {
             return self.settle_hybrid();
         }
@@ -486,6 +489,44 @@ impl<'a> Elaborator<'a> {
         if !self.has_errors() {
             self.view_discrete(&values);
             self.drop_discrete();
+        }
+    }
+
+    /// What changes at events alone has no derivative.
+    fn check_derivatives(&mut self) {
+        let dropped = self.dropped();
+        if dropped.is_empty() {
+            return;
+        }
+        let equations = self.equations.iter().chain(&self.initial_equations);
+        let places: Vec<(ExprId, Span)> = equations.map(|e| (e.residual, e.span)).collect();
+        for (residual, span) in places {
+            let found = self.walker.symbols(&self.graph, &[residual]);
+            let unknown = found.into_iter().find_map(|id| match self.symbols.get(id) {
+                Symbol::Unknown { unknown, order } if order > 0 && dropped.contains(&unknown) => {
+                    Some(unknown)
+                }
+                _ => None,
+            });
+            let Some(unknown) = unknown else {
+                continue;
+            };
+            let name = self.unknowns[unknown].name.clone();
+            let mut diagnostic = Diagnostic::error(
+                Code::TypeMismatch,
+                span,
+                format!("`{name}` changes at events alone and has no derivative"),
+            )
+            .label(format!("`der({name})` is used here"));
+            diagnostic = match self.discrete.assigned.get(&unknown) {
+                Some(assigned) => diagnostic
+                    .related(assigned.span, format!("`{name}` is assigned here"))
+                    .help(format!(
+                        "write `reinit({name}, …)` in the `when` if `{name}` moves between events"
+                    )),
+                None => diagnostic.help("declare it as Real if it moves between events"),
+            };
+            self.error(diagnostic);
         }
     }
 

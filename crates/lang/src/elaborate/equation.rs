@@ -484,6 +484,9 @@ impl<'a> Elaborator<'a> {
         }
         if !a.fits(b.dims()) {
             let (x, y) = (describe_dims(a.dims()), describe_dims(b.dims()));
+            // Brackets that were meant as parentheses make a matrix of one element.
+            let is_bracketed = [a, b].iter().any(|value| value.dims() == [1, 1])
+                && [a, b].iter().any(|value| value.dims().is_empty());
             return Err(self.error(
                 Diagnostic::error(
                     Code::WrongSize,
@@ -491,7 +494,10 @@ impl<'a> Elaborator<'a> {
                     format!("the sides differ: {x} on the left, {y} on the right"),
                 )
                 .label("the sizes do not fit")
-                .help("give both sides the same sizes"),
+                .help(match is_bracketed {
+                    true => "write parentheses: brackets make a matrix",
+                    false => "give both sides the same sizes",
+                }),
             ));
         }
         let is_array = !a.dims().is_empty();

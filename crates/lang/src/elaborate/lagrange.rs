@@ -46,6 +46,7 @@ impl<'a> Elaborator<'a> {
         let positions: Vec<SymbolId> = q.iter().map(|&(_, id)| id).collect();
         let t = self.energy(kinetic)?;
         let v = self.energy(potential)?;
+        self.warn_of_exchanged(t, v, &q, self.ast.span(kinetic), span)?;
         let mut energy = self.graph.add(t, v);
         if let Some(others) = self.energy {
             energy = self.graph.add(others, energy);
@@ -74,6 +75,39 @@ impl<'a> Elaborator<'a> {
             };
             let instance = self.instance_of(None);
             self.push_equation(Section::Equation, constraint, zero, span, origin, instance);
+        }
+        Ok(())
+    }
+
+    /// Warns where the first energy holds no velocity and the second one does.
+    fn warn_of_exchanged(
+        &mut self,
+        t: ExprId,
+        v: ExprId,
+        q: &[(usize, SymbolId)],
+        first: Span,
+        span: Span,
+    ) -> Checked<()> {
+        let resolved = self.resolve_bindings(&[t, v], span)?;
+        let mut has_velocity = |energy: ExprId| {
+            let symbols = self.walker.symbols(&self.graph, &[energy]);
+            symbols.into_iter().any(|id| match self.symbols.get(id) {
+                Symbol::Unknown { unknown, order } => {
+                    order > 0 && q.iter().any(|&(coordinate, _)| coordinate == unknown)
+                }
+                _ => false,
+            })
+        };
+        if !has_velocity(resolved[0]) && has_velocity(resolved[1]) {
+            self.diagnostics.push(
+                Diagnostic::warning(
+                    Code::LagrangeArgument,
+                    first,
+                    "the kinetic energy holds no velocity, and the potential one does",
+                )
+                .label("the kinetic energy comes first")
+                .help("exchange the first two arguments: lagrange(T, V, q)"),
+            );
         }
         Ok(())
     }

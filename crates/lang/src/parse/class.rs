@@ -32,6 +32,7 @@ impl Parser<'_> {
                     let class = self.class_definition(false);
                     self.ast.classes.extend(class);
                 }
+                Kind::End if !self.ast.classes.is_empty() => self.second_end(),
                 _ => {
                     self.expected("`model`, `class`, `block`, `function`, `type` or `package`");
                     while !self.at(Kind::EndOfText) && (self.position == before || !self.at_class())
@@ -41,6 +42,79 @@ impl Parser<'_> {
                 }
             }
         }
+    }
+
+    /// Reports an `end` that closes nothing.
+    fn second_end(&mut self) {
+        let start = self.bump().span;
+        if matches!(self.kind(), Kind::Ident | Kind::Quoted) {
+            self.bump();
+        }
+        let place = start.to(self.previous_span());
+        let word = self.word(place);
+        self.report(
+            Diagnostic::error(Code::Syntax, place, format!("`{word}` closes nothing"))
+                .label("the class has ended before")
+                .help("remove it, or the `end` before it"),
+        );
+        self.eat(Kind::Semicolon);
+    }
+
+    /// Reports a word behind the name of a class, on its line: a comment in the wrong quotes, or a second name.
+    fn second_name(&mut self, name: &str) {
+        let is_alone = |parser: &Self| {
+            let (from, to) = (parser.span().end, parser.tokens[parser.position + 1].span);
+            parser.text[from as usize..to.start as usize].contains('\n')
+        };
+        if !matches!(self.kind(), Kind::Ident | Kind::Quoted)
+            || self.gap().contains('\n')
+            || !is_alone(self)
+        {
+            return;
+        }
+        let (quoted, place) = (self.at(Kind::Quoted), self.bump().span);
+        let word = self.word(place);
+        let (label, help) = match quoted {
+            true => (
+                "single quotes make a name",
+                format!(
+                    "write a comment in double quotes: \"{}\"",
+                    super::unquote(word)
+                ),
+            ),
+            false => ("a name is one word", format!("write `{name}{word}`")),
+        };
+        self.report(
+            Diagnostic::error(Code::Syntax, place, "expected the end of the line")
+                .label(label)
+                .help(help),
+        );
+    }
+
+    /// The section that a word alone on its line means, such as `Equations`, which is reported.
+    fn misspelt_section(&mut self) -> Option<Kind> {
+        if !self.at(Kind::Ident) {
+            return None;
+        }
+        let place = self.span();
+        let next = self.tokens.get(self.position + 1)?.span;
+        let line_ends = self.text[place.end as usize..next.start as usize].contains('\n');
+        let word = self.word(place).to_lowercase();
+        let (section, kind) = match word.trim_end_matches('s') {
+            "equation" => ("equation", Kind::Equation),
+            "algorithm" => ("algorithm", Kind::Algorithm),
+            _ => return None,
+        };
+        if !line_ends {
+            return None;
+        }
+        let word = self.word(place);
+        self.report(
+            Diagnostic::error(Code::Syntax, place, format!("`{word}` begins no section"))
+                .label("not a word of the language")
+                .help(format!("write `{section}`")),
+        );
+        Some(kind)
     }
 
     pub(super) fn at_class(&self) -> bool {
@@ -122,6 +196,7 @@ impl Parser<'_> {
         let kind = self.class_kind()?;
         let extends_itself = self.eat(Kind::Extends);
         let (name, name_span) = self.class_name()?;
+        self.second_name(&name);
         let mut class = Class {
             kind,
             name,
@@ -311,7 +386,8 @@ impl Parser<'_> {
         let mut guesses = Vec::new();
         loop {
             let before = self.position;
-            match self.kind() {
+            let kind = self.misspelt_section().unwrap_or(self.kind());
+            match kind {
                 Kind::End => {
                     self.bump();
                     if self.is_base {
@@ -503,7 +579,7 @@ impl Parser<'_> {
             self.bump();
         }
         self.eat(Kind::Dot);
-        let (mut path, _) = self.identifier("a name")?;
+        let (mut path, start) = self.identifier("a name")?;
         let mut wildcard = false;
         let mut several = Vec::new();
         loop {
@@ -528,6 +604,7 @@ impl Parser<'_> {
             path.push('.');
             path.push_str(&part);
         }
+        let span = start.to(self.previous_span());
         self.comment();
         if self.at(Kind::Annotation) {
             self.annotation()?;
@@ -537,12 +614,13 @@ impl Parser<'_> {
             let import = |name: String| Import {
                 path: format!("{path}.{name}"),
                 local: Some(name),
+                span,
             };
             return Some(several.into_iter().map(import).collect());
         }
         if local.is_none() && !wildcard {
             local = path.rsplit('.').next().map(str::to_string);
         }
-        Some(vec![Import { local, path }])
+        Some(vec![Import { local, path, span }])
     }
 }

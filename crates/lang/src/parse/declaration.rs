@@ -193,6 +193,19 @@ impl Parser<'_> {
             self.kind(),
             Kind::Number | Kind::For | Kind::If | Kind::When | Kind::Minus
         );
+        let is_prefixed = matches!(
+            self.previous_kind(),
+            Kind::Parameter | Kind::Constant | Kind::Discrete | Kind::Input | Kind::Output
+        );
+        if looks_like_equation && is_prefixed && matches!(self.kind(), Kind::Ident) {
+            let (prefix, name) = (self.word(self.previous_span()), self.word(start));
+            self.report(
+                Diagnostic::error(Code::Syntax, start, format!("`{name}` has no type"))
+                    .label("a type comes before the name")
+                    .help(format!("write `{prefix} Real {name}`")),
+            );
+            return None;
+        }
         if looks_like_equation {
             // Those that follow are cured by the same word.
             if !std::mem::replace(&mut self.misplaced_equation, true) {
@@ -228,6 +241,18 @@ impl Parser<'_> {
                 )
                 .label("a comma ends a declaration")
                 .help("write decimals with a point, such as 0.5"),
+            );
+            return None;
+        }
+        if self.at(Kind::Number) {
+            self.report(
+                Diagnostic::error(
+                    Code::Syntax,
+                    start,
+                    "expected the name of the variable, found a number",
+                )
+                .label("a name begins with a letter")
+                .help("put a letter before it"),
             );
             return None;
         }
@@ -279,13 +304,44 @@ impl Parser<'_> {
             let mut list = Vec::new();
             while !parser.at(Kind::ParenClose) {
                 list.push(parser.modification()?);
-                if !parser.eat(Kind::Comma) {
+                if !parser.eat(Kind::Comma) && !parser.assume_comma() {
                     break;
                 }
             }
             parser.expect(Kind::ParenClose, "`)`")?;
             Some(list)
         })
+    }
+
+    /// Whether another attribute follows without its comma, which is reported: reading goes on with it.
+    fn assume_comma(&mut self) -> bool {
+        let place = self.span();
+        let is_attribute = |parser: &Self, ahead: usize| {
+            parser.kind_at(ahead) == Kind::Ident && parser.kind_at(ahead + 1) == Kind::Equal
+        };
+        let (message, label, help) = if is_attribute(self, 0) {
+            let word = self.word(place);
+            (
+                format!("expected `,` or `)`, found `{word}`"),
+                "another attribute",
+                format!("put a comma before `{word}`"),
+            )
+        } else if self.at(Kind::Semicolon) && is_attribute(self, 1) {
+            (
+                "expected `,` or `)`, found `;`".to_string(),
+                "a semicolon ends the whole declaration",
+                "write a comma instead of `;`".to_string(),
+            )
+        } else {
+            return false;
+        };
+        self.report(
+            Diagnostic::error(Code::Syntax, place, message)
+                .label(label)
+                .help(help),
+        );
+        self.eat(Kind::Semicolon);
+        true
     }
 
     fn modification(&mut self) -> Option<Modification> {
@@ -336,10 +392,9 @@ impl Parser<'_> {
         }
         let (name, start) = self.type_name()?;
         let nested = self.optional_modifications()?;
-        let value: Option<AstId> = if self.eat(Kind::Equal) || self.eat(Kind::Assign) {
-            Some(self.expression()?)
-        } else {
-            None
+        let value: Option<AstId> = match self.eat_equal(&name) {
+            true => Some(self.expression()?),
+            false => None,
         };
         self.comment();
         let span = start.to(self.previous_span());
@@ -367,6 +422,19 @@ impl Parser<'_> {
             };
         }
         Some(modification)
+    }
+
+    /// Takes the `=` of an attribute; `==` is reported and counts as one.
+    fn eat_equal(&mut self, name: &str) -> bool {
+        if self.at(Kind::EqualEqual) {
+            let place = self.span();
+            self.report(
+                Diagnostic::error(Code::Syntax, place, "an attribute is given with one `=`")
+                    .label("`==` compares")
+                    .help(format!("write `{name} = …`")),
+            );
+        }
+        self.eat(Kind::Equal) || self.eat(Kind::Assign) || self.eat(Kind::EqualEqual)
     }
 
     /// `redeclare …` in a modification: a class or one declaration.

@@ -149,6 +149,7 @@ impl Parser<'_> {
         let mut branches = Vec::new();
         loop {
             let condition = self.expression()?;
+            self.then_for_colon(condition)?;
             self.expect_or_assume(Kind::Then, "`then`")?;
             branches.push((condition, body(self)));
             if !self.eat(Kind::ElseIf) {

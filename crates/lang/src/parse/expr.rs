@@ -23,6 +23,7 @@ impl Parser<'_> {
         let mut branches = Vec::new();
         loop {
             let condition = self.expression()?;
+            self.then_for_colon(condition)?;
             self.expect(Kind::Then, "`then`")?;
             let value = self.expression()?;
             branches.push((condition, value));
@@ -40,6 +41,27 @@ impl Parser<'_> {
             },
             span,
         ))
+    }
+
+    /// Reports `if a > 0: b`, which reads as a range without its `then`.
+    pub(super) fn then_for_colon(&mut self, condition: AstId) -> Option<()> {
+        let &Expr::Range { start, stop, .. } = self.ast.expr(condition) else {
+            return Some(());
+        };
+        if self.at(Kind::Then) {
+            return Some(());
+        }
+        let place = Span {
+            start: self.ast.span(start).end,
+            end: self.ast.span(stop).start,
+            ..self.ast.span(start)
+        };
+        self.report(
+            Diagnostic::error(Code::Syntax, place, "expected `then`, found `:`")
+                .label("the condition ends here")
+                .help("write `then` instead of `:`"),
+        );
+        None
     }
 
     fn range(&mut self) -> Option<AstId> {
@@ -120,7 +142,32 @@ impl Parser<'_> {
         self.bump();
         let right = self.sum()?;
         let span = self.ast.span(left).to(self.previous_span());
+        if self.at_relation() {
+            return self.second_relation(span, right);
+        }
         Some(self.push(Expr::Relation { op, left, right }, span))
+    }
+
+    fn at_relation(&self) -> bool {
+        use Kind::{EqualEqual, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+        matches!(
+            self.kind(),
+            Less | LessEqual | Greater | GreaterEqual | EqualEqual | NotEqual
+        )
+    }
+
+    /// Reports `a < b < c`.
+    fn second_relation(&mut self, first: Span, middle: AstId) -> Option<AstId> {
+        let place = self.bump().span;
+        self.sum()?;
+        let second = self.ast.span(middle).to(self.previous_span());
+        let (first, second) = (self.word(first), self.word(second));
+        self.report(
+            Diagnostic::error(Code::Syntax, place, "a comparison has two sides")
+                .label("this is a second comparison")
+                .help(format!("write `{first} and {second}`")),
+        );
+        None
     }
 
     fn sum(&mut self) -> Option<AstId> {

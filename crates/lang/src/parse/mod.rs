@@ -173,7 +173,12 @@ impl<'a> Parser<'a> {
         }
         let span = self.span();
         let mut found = describe(self.kind(), self.word(span));
-        if self.at(Kind::End) && self.kind_at(1) != Kind::EndOfText {
+        let is_end = self.at(Kind::End)
+            && !matches!(
+                self.kind_at(1),
+                Kind::Comma | Kind::Equal | Kind::Semicolon | Kind::ParenOpen
+            );
+        if is_end && self.kind_at(1) != Kind::EndOfText {
             let next = self.tokens[self.position + 1].span;
             found = describe(Kind::End, &format!("end {}", self.word(next)));
         }
@@ -195,10 +200,11 @@ impl<'a> Parser<'a> {
         let word = self.word(span);
         let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic()) && !self.at(Kind::Ident);
         let wants_name = what == "an expression" || what.contains("name");
-        let starts_block = matches!(
-            self.kind(),
-            Kind::End | Kind::Then | Kind::Loop | Kind::Else | Kind::ElseIf | Kind::Equation
-        );
+        let starts_block = is_end
+            || matches!(
+                self.kind(),
+                Kind::Then | Kind::Loop | Kind::Else | Kind::ElseIf | Kind::Equation
+            );
         let diagnostic = if is_word && wants_name && !starts_block && place == span {
             Diagnostic::error(
                 Code::Syntax,
@@ -230,6 +236,10 @@ impl<'a> Parser<'a> {
             })
         };
         self.report(diagnostic);
+        // An `end` that was meant as a name closes nothing.
+        if self.at(Kind::End) && !is_end && wants_name {
+            self.bump();
+        }
         false
     }
 
@@ -383,6 +393,7 @@ fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
         ("`;`", Kind::Ident | Kind::Quoted | Kind::Number | Kind::ParenOpen) if same_line => {
             "put an operator such as `*` before it".into()
         }
+        ("`}`", Kind::Equal) => "write what is to be 0: `a - b` for `a = b`".into(),
         ("`in`", Kind::Equal) => "write `for i in 1:n`".into(),
         ("`;`", Kind::Equal) => "an equation has one `=`; write a second equation".into(),
         (END_OF_EXPRESSION, Kind::Equal) => "write `==`, `<` or `>`".into(),

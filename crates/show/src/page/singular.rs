@@ -31,6 +31,9 @@ pub(super) fn section(found: &Result<SingularRecord, Vec<Vec<String>>>) -> Secti
     };
     section.blocks.push(verdict(report));
     section.blocks.extend(cases(report));
+    let always = crate::terminal::always_sentence(report);
+    let always = always.map(|sentence| Element::text(format!("In general: {sentence}.")));
+    section.blocks.extend(always);
     section.blocks.extend(conditions(report));
     section.blocks.extend(configurations(report));
     let undecided = report.reasons.iter();

@@ -2,8 +2,8 @@
 
 use super::{Element, Grid, Inline, Section, Still, framed, remarks, verbatim};
 use crate::record::{FramedRecord, StartRecord};
-use crate::terminal::{self, closest_words, freedom_sentences};
-use crate::words::{count, short, tidy_number};
+use crate::terminal::{self, adjusted_sentence, freedom_sentences};
+use crate::words::tidy_number;
 use serde_json::Value;
 
 /// Rows beyond which the table of values is folded.
@@ -22,14 +22,7 @@ pub(super) fn section(start: &Result<StartRecord, FramedRecord>) -> Section {
 
 fn describe(report: &StartRecord, section: &mut Section) {
     let mut sentences = freedom_sentences(report);
-    if !report.adjusted.is_empty() {
-        sentences.push(format!(
-            "{} adjusted, to {}: distance {} in the differentiated unknowns.",
-            count(report.adjusted.len(), "start value"),
-            closest_words(report),
-            short(report.distance)
-        ));
-    }
+    sentences.extend(adjusted_sentence(report));
     if !report.others.is_empty() {
         let other = "Other solutions exist for these start values; `daelight init --all` lists those that are found.";
         sentences.push(other.to_string());
@@ -42,6 +35,7 @@ fn describe(report: &StartRecord, section: &mut Section) {
     for (name, value) in report.values.iter().take(MAX_ROWS) {
         let given = match report.adjusted.get(name) {
             Some(record) => format!("{}, adjusted", number(&record["from"])),
+            None if report.computed.contains(name) => "computed".to_string(),
             None => "kept".to_string(),
         };
         table.row([

@@ -24,6 +24,8 @@ pub struct SingularRecord {
     pub cases: Vec<SingularCaseRecord>,
     /// Whether these are all ways.
     pub cases_complete: bool,
+    /// Cases that occur, over the complex numbers, whatever the symbols are.
+    pub always: Vec<usize>,
     /// Single conditions on the symbols.
     pub locus: Vec<LocusFactorRecord>,
     /// Several conditions at once.

@@ -36,6 +36,8 @@ pub struct StartRecord {
     pub conditions: Vec<StartConditionRecord>,
     /// Values that differ from the start values, from and to.
     pub adjusted: Map<String, Value>,
+    /// Unknowns without a start value: theirs are computed.
+    pub computed: Vec<String>,
     /// Weighted distance from the start values, in the components that are differentiated.
     pub distance: f64,
     /// Other solutions that were found, the closest first.

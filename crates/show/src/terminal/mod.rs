@@ -20,7 +20,9 @@ pub use frame::frame;
 pub use gradient::gradient;
 pub use linear::linearize;
 pub use run::{energy, modes, nature_words, open_direction, singularity_text, solve, time_words};
+pub(crate) use singular::always_sentence;
 pub use singular::singular;
+pub(crate) use start::adjusted_sentence;
 pub use start::{closest_words, freedom_sentences, init};
 pub use sweep::sweep;
 

@@ -213,11 +213,10 @@ fn page_of_conditions(
     for condition in conditions {
         let mut lists = condition.any_of.iter();
         let first = lists.next().map(|all| inequalities(all, &name));
-        lines.push(format!(
-            "    at least {} where {}",
-            condition.at_least,
-            first.unwrap_or_default()
-        ));
+        lines.push(match first.filter(|text| !text.is_empty()) {
+            Some(first) => format!("    at least {} where {first}", condition.at_least),
+            None => format!("    at least {} for all values", condition.at_least),
+        });
         for all in lists.by_ref().take(MAX_LISTED) {
             lines.push(format!("        or {}", inequalities(all, &name)));
         }
@@ -230,10 +229,32 @@ fn page_of_conditions(
     }
 }
 
+/// What is said of cases that need no condition on the symbols.
+pub(crate) fn always_sentence(report: &SingularRecord) -> Option<String> {
+    let cases: Vec<String> = report.always.iter().map(usize::to_string).collect();
+    match cases.as_slice() {
+        [] => None,
+        [one] => Some(format!(
+            "case {one} occurs, over the complex numbers, whatever the symbols are"
+        )),
+        _ => Some(format!(
+            "cases {} occur, over the complex numbers, whatever the symbols are",
+            cases.join(", ")
+        )),
+    }
+}
+
 fn page_of_locus(report: &SingularRecord, lines: &mut Vec<String>) {
+    lines.extend(always_sentence(report));
     if !report.locus.is_empty() {
-        lines
-            .push("they occur, over the complex numbers, where one of these vanishes:".to_string());
+        let more = if report.always.is_empty() {
+            "they occur"
+        } else {
+            "more occur"
+        };
+        lines.push(format!(
+            "{more}, over the complex numbers, where one of these vanishes:"
+        ));
     }
     let mut subsystem: Option<&[String]> = None;
     for factor in report.locus.iter().take(2 * MAX_LISTED) {

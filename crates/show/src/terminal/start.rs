@@ -30,6 +30,7 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
     for (name, value) in report.values.iter().take(MAX_LISTED) {
         let start = match report.adjusted.get(name) {
             Some(record) => format!("{} adjusted", number(&record["from"])),
+            None if report.computed.contains(name) => "computed".to_string(),
             None => "kept".to_string(),
         };
         let mut row = vec![
@@ -61,13 +62,8 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
         "Largest relative residual of the equations and of their derivatives 1, 2, ...: {}.",
         levels.join(", ")
     )));
-    if !report.adjusted.is_empty() {
-        page.push_str(&wrapped(&format!(
-            "{} adjusted, to {}: distance {} in the differentiated unknowns.",
-            count(report.adjusted.len(), "start value"),
-            closest_words(report),
-            short(report.distance)
-        )));
+    if let Some(sentence) = adjusted_sentence(report) {
+        page.push_str(&wrapped(&sentence));
     }
     if !report.others.is_empty() {
         if asked_for_all {
@@ -122,6 +118,22 @@ pub fn closest_words(report: &StartRecord) -> &'static str {
         true => "a consistent point, as close as other solutions",
         false => "the closest consistent point",
     }
+}
+
+/// What became of the start values that are written.
+pub(crate) fn adjusted_sentence(report: &StartRecord) -> Option<String> {
+    if report.adjusted.is_empty() {
+        return None;
+    }
+    let adjusted = count(report.adjusted.len(), "start value");
+    let closest = closest_words(report);
+    Some(match report.distance > 0.0 {
+        true => format!(
+            "{adjusted} adjusted, to {closest}: distance {} in the differentiated unknowns.",
+            short(report.distance)
+        ),
+        false => format!("{adjusted} adjusted, to {closest}."),
+    })
 }
 
 /// What was free and what used it up, as sentences.

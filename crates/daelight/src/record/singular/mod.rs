@@ -50,6 +50,7 @@ pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
             .map(|(words, case)| case_record(words, case.contained_in))
             .collect(),
         cases_complete: answer.cases.is_complete(),
+        always: always(answer),
         locus,
         components,
         exceptional,
@@ -145,6 +146,13 @@ fn add_regions(to: &mut SingularRecord, answer: &Answer) {
         cells: on_curve.n_cells,
     });
     to.curve_counts = records.collect();
+}
+
+/// Cases that need no condition on the symbols, by number.
+fn always(answer: &Answer) -> Vec<usize> {
+    let locus = answer.locus.iter();
+    let cases = locus.flat_map(|locus| locus.always.iter());
+    cases.map(|case| case + 1).collect()
 }
 
 /// Conditions on the symbols: single ones, several that hold together, and where nothing was decided.

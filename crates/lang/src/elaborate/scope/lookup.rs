@@ -11,6 +11,19 @@ use crate::model::Type;
 use crate::source::Span;
 use std::rc::Rc;
 
+/// The library that comes with daelight.
+const OWN_LIBRARY: &str = "Parts";
+
+/// The words of a name, each with its capital letter: `SineVoltage` has two.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let mut starts: Vec<usize> = (name.char_indices())
+        .filter(|(_, letter)| letter.is_ascii_uppercase())
+        .map(|(at, _)| at)
+        .collect();
+    starts.push(name.len());
+    (0..starts.len().saturating_sub(1)).map(move |at| &name[starts[at]..starts[at + 1]])
+}
+
 impl<'a> Elaborator<'a> {
     /// An element of a node by name.
     pub(in crate::elaborate) fn element(&self, node: NodeId, name: &str) -> Option<Element<'a>> {
@@ -405,6 +418,77 @@ impl<'a> Elaborator<'a> {
         name.to_string()
     }
 
+    /// Reports an `import A.B.*` around a text that brings nothing, since there is no `A.B`.
+    fn unknown_import(&mut self, part: PartId) -> Option<Reported> {
+        let mut at = Some(part);
+        while let Some(part) = at {
+            let Part { class, around, .. } = *self.part(part);
+            let imports = class.map(|class| &class.imports[..]).unwrap_or_default();
+            for import in imports.iter().filter(|import| import.local.is_none()) {
+                if self.find_path(TOP, &import.path).is_some() {
+                    continue;
+                }
+                let (path, span) = (&import.path, import.span);
+                let first = path.split('.').next().unwrap_or(path);
+                let mut packages: Vec<String> = (self.ast.packages_of(OWN_LIBRARY).into_iter())
+                    .map(|(package, _)| package)
+                    .collect();
+                packages.push(OWN_LIBRARY.into());
+                let help = match nearest(path, packages.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None if self.find(TOP, first).is_some() => {
+                        format!("`{first}` has no such package; check the name")
+                    }
+                    None => format!(
+                        "give the folder that holds `{first}` with --library, or MODELICAPATH"
+                    ),
+                };
+                return Some(
+                    self.error(
+                        Diagnostic::error(
+                            Code::UnknownType,
+                            span,
+                            format!("there is no package `{path}`"),
+                        )
+                        .label("nothing is imported")
+                        .help(help),
+                    ),
+                );
+            }
+            at = around;
+        }
+        None
+    }
+
+    /// What to write for a class that daelight's own library has under this name, or under names that share a word with it.
+    fn among_parts(&self, name: &str) -> Option<String> {
+        let packages = self.ast.packages_of(OWN_LIBRARY);
+        let has = |class: &Class, name: &str| class.classes.iter().any(|own| own.name == name);
+        if let Some((package, _)) = packages.iter().find(|(_, class)| has(class, name)) {
+            return Some(format!(
+                "write `import {package}.*;` first, or `{package}.{name}`"
+            ));
+        }
+        let mut best: Option<(&str, Vec<&str>)> = None;
+        for word in words(name) {
+            for (package, class) in &packages {
+                let usable = |own: &&Class| {
+                    own.kind == ClassKind::Model
+                        && !own.prefixes.is_partial
+                        && words(&own.name).any(|other| other == word)
+                };
+                let like: Vec<&str> = (class.classes.iter().filter(usable))
+                    .map(|own| own.name.as_str())
+                    .collect();
+                if like.len() > best.as_ref().map_or(0, |(_, known)| known.len()) {
+                    best = Some((package, like));
+                }
+            }
+        }
+        let (package, like) = best?;
+        Some(format!("{package} has {}", like.join(", ")))
+    }
+
     pub(in crate::elaborate) fn unknown_class(
         &mut self,
         name: &str,
@@ -435,8 +519,16 @@ impl<'a> Elaborator<'a> {
             .split('.')
             .next()
             .unwrap_or(name);
+        if let Some(reported) = self.unknown_import(part) {
+            return reported;
+        }
         let help = match nearest(name, names) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if !name.contains('.')
+                && let Some(found) = self.among_parts(name) =>
+            {
+                found
+            }
             None if name.contains('.') && self.find(part, first).is_none() => {
                 format!("give the folder that holds `{first}` with --library, or MODELICAPATH")
             }
