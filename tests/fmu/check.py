@@ -1,11 +1,13 @@
 """FMUs of daelight in FMPy: valid, and the same numbers as `daelight solve`."""
 
 import atexit
+import ctypes
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,27 @@ equation
   q = 2*u;
   y = x + u;
 end Tank;
+"""
+
+VALVE = """model Valve "A tank whose valve opens above a level"
+  input Real u "inflow";
+  parameter Real T = 0.5, top = 1;
+  output Real x(start = 0, fixed = true);
+  Boolean open(start = false, fixed = true);
+  Integer n(start = 0, fixed = true);
+  Real leak;
+equation
+  leak = if open then 3 else 0;
+  T*der(x) = u - x - leak;
+  when x > top then
+    open = true;
+    n = pre(n) + 1;
+  elsewhen u < 0 then
+    open = false;
+    n = pre(n) + 10;
+  end when;
+  annotation(experiment(StopTime = 3));
+end Valve;
 """
 
 SERVO = """model Servo "The force that makes a mass follow a motion"
@@ -192,7 +215,7 @@ def the_arm_ends_where_it_is_folded(version):
     print(f"  robotic-arm, FMI {version}: ends at t = 1.5446, and says why")
 
 
-def opened(path, said=None):
+def opened(path, said=None, kind="CoSimulation"):
     description = read_model_description(path)
     folder = extract(path)
 
@@ -206,7 +229,7 @@ def opened(path, said=None):
         tell(message.decode())
 
     logger = log2 if description.fmiVersion == "2.0" else log3
-    slave = instantiate_fmu(folder, description, "CoSimulation", logger=logger)
+    slave = instantiate_fmu(folder, description, kind, logger=logger)
     slave.kept = logger
     return slave, description
 
@@ -269,6 +292,68 @@ def states_repeat(source, version, inputs):
     print(f"  {Path(source).stem}, FMI {version}: states go on bit for bit")
 
 
+def states_of_others_repeat(version):
+    """In model exchange, with Euler's method: a state that is kept, or written and read, goes on bit for bit."""
+    slave, description = opened(exported("e12", version), kind="ModelExchange")
+    slave_start(slave, version, 0.0)
+    n = len(description.derivatives)
+    room, rates = (ctypes.c_double * n)(), (ctypes.c_double * n)()
+    rates_of = slave.getDerivatives if version == 2 else slave.getContinuousStateDerivatives
+
+    def run(first):
+        values = []
+        for k in range(first, first + 20):
+            slave.setTime(0.001 * k)
+            slave.getContinuousStates(room, n)
+            rates_of(rates, n)
+            put_states(slave, np.array(room) + 0.001 * np.array(rates))
+            values.append(tuple(rates))
+        return values
+
+    run(0)
+    state = slave.getFMUstate() if version == 2 else slave.getFMUState()
+    kept = (slave.serializeFMUstate if version == 2 else slave.serializeFMUState)(state)
+    first = run(20)
+    back = slave.setFMUstate if version == 2 else slave.setFMUState
+    back(state)
+    assert run(20) == first, "kept"
+    back((slave.deSerializeFMUstate if version == 2 else slave.deserializeFMUState)(kept))
+    assert run(20) == first, "written and read"
+    slave.freeInstance()
+    print(f"  e12, FMI {version}: states of model exchange go on bit for bit")
+
+
+def messages_are_chosen(version):
+    """Categories of messages."""
+    said = []
+    slave, _ = opened(exported(model("tank.mo", TANK), version), said)
+    slave_start(slave, version, 0.0)
+
+    def fails():
+        try:
+            get(slave, version, [12345])
+        except FMICallException:
+            pass
+        return len(said)
+
+    def choose(on, names):
+        list_of = (ctypes.c_char_p * len(names))(*[name.encode() for name in names])
+        function = slave.fmi2SetDebugLogging if version == 2 else slave.fmi3SetDebugLogging
+        return function(slave.component, on, len(names), list_of)
+
+    assert fails() == 1
+    choose(True, ["logStatusWarning"])
+    assert fails() == 1
+    choose(True, ["logStatusError"])
+    assert fails() == 2
+    choose(False, [])
+    assert fails() == 3
+    choose(True, [])
+    assert fails() == 4
+    slave.freeInstance()
+    print(f"  tank, FMI {version}: messages by category")
+
+
 def inputs_act(version):
     """Piecewise constant inputs and a parameter that changes, against the closed form."""
     path = exported(model("tank.mo", TANK), version)
@@ -301,6 +386,76 @@ def inputs_act(version):
     print(f"  tank, FMI {version}: inputs, derivatives and a parameter act as they should")
 
 
+def steps_end_at_events():
+    """Event mode and early return of version 3.0: a step ends at each bounce of a ball."""
+    path = exported(model("ball.mo", BALL), 3)
+    description = read_model_description(path)
+    assert description.coSimulation.hasEventMode
+    slave = instantiate_fmu(
+        extract(path), description, "CoSimulation", event_mode_used=True, early_return_allowed=True
+    )
+    slave.enterInitializationMode(startTime=0.0, tolerance=1e-8)
+    slave.exitInitializationMode()
+    slave.updateDiscreteStates()
+    slave.enterStepMode()
+    time, found = 0.0, []
+    while time < 1.5:
+        event, ends, early, last = slave.doStep(currentCommunicationPoint=time, communicationStepSize=0.25)
+        time = last
+        if event:
+            assert not ends
+            found.append(time)
+            slave.enterEventMode()
+            slave.updateDiscreteStates()
+            slave.enterStepMode()
+    fall = np.sqrt(2 / 9.81)
+    bounces = [fall * (1 + 2 * sum(0.8**j for j in range(1, k + 1))) for k in range(len(found))]
+    assert len(found) == 2 and np.allclose(found, bounces, rtol=1e-9), (found, bounces)
+    slave.freeInstance()
+    print("  ball, FMI 3: steps end at events")
+
+
+def events_follow_inputs(version):
+    """Inputs and parameters that change during a run with events, against the closed form."""
+    slave, description = opened(exported(model("valve.mo", VALVE), version))
+    names = reals(description)
+    slave_start(slave, version, 0.0)
+    x, lag, leak, n, before = 0.0, 0.5, 0.0, 0, 0.0
+    inputs = [2.0, 2.0, 2.0, 0.5, -1.0, -1.0, 3.0, 3.0, 1.0, -2.0]
+    for k, u in enumerate(inputs):
+        if k == 3:
+            lag = 0.8
+            put(slave, version, [names["T"]], [lag])
+        put(slave, version, [names["u"]], [u])
+        if u < 0 <= before:
+            leak, n = 0.0, n + 10
+        before, left = u, 0.3
+        aim = u - leak
+        if x <= 1 < aim + (x - aim) * np.exp(-left / lag):
+            till = lag * np.log((x - aim) / (1 - aim))
+            x, left, leak, n = 1.0, left - till, 3.0, n + 1
+            aim = u - leak
+        x = aim + (x - aim) * np.exp(-left / lag)
+        if k == 4:
+            keep = slave.getFMUstate if version == 2 else slave.getFMUState
+            bytes_of = slave.serializeFMUstate if version == 2 else slave.serializeFMUState
+            kept = bytes_of(keep())
+            from_bytes = slave.deSerializeFMUstate if version == 2 else slave.deserializeFMUState
+            (slave.setFMUstate if version == 2 else slave.setFMUState)(from_bytes(kept))
+        step(slave, version, 0.3 * k, 0.3)
+        counted = slave.getInteger([names["n"]]) if version == 2 else slave.getInt32([names["n"]])
+        found = get(slave, version, [names["x"], names["leak"]])
+        assert np.allclose(found, [x, leak], rtol=1e-6, atol=1e-6), (k, found, x, leak)
+        assert counted[0] == n, (k, counted, n)
+    slave.freeInstance()
+    run = simulate_fmu(
+        exported(model("ball.mo", BALL), version), fmi_type="CoSimulation", stop_time=0.4,
+        start_values={"g": 5.0}, output=["h"],
+    )
+    assert abs(run["h"][-1] - 0.6) < 1e-9, run["h"][-1]
+    print(f"  valve, FMI {version}: events follow inputs and parameters that change")
+
+
 def wrong_calls_are_refused(version):
     path = exported(model("tank.mo", TANK), version)
     said = []
@@ -326,6 +481,111 @@ def wrong_calls_are_refused(version):
     print(f"  tank, FMI {version}: wrong calls are refused with a message")
 
 
+def others_run_them(version):
+    """A second importer, Ecos: the same ends by co-simulation."""
+    # It asks for a library that its package leaves to others.
+    ctypes.CDLL(f"{sys.prefix}/lib/libtbb.so.12", mode=ctypes.RTLD_GLOBAL)
+    from ecospy import EcosSimulation, EcosSimulationStructure
+
+    for source, to, more in (("pendulum", 1.0, ()), (model("ball.mo", BALL), 1.0, ())):
+        path = exported(source, version, *more)
+        structure = EcosSimulationStructure()
+        structure.add_model("m", path)
+        with EcosSimulation(structure=structure, step_size=0.01) as run:
+            run.init()
+            run.step_until(to)
+            description = read_model_description(path)
+            shown = [v for v in description.modelVariables if v.variability == "continuous"]
+            shown = [v.name for v in shown if v.causality in ("local", "output") and "der(" not in v.name]
+            last = {name: run.get_real(f"m::{name}") for name in shown}
+            time = run.get_time()
+        solved = json.loads(daelight("solve", source, "--json", "--to", repr(time), *more))
+        close(source, last, solved["final"], 1e-6)
+    print(f"  pendulum, ball, FMI {version}: the same in Ecos")
+
+
+FOREIGN2 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="Foreign" guid="{foreign}">
+  <CoSimulation modelIdentifier="foreign" canHandleVariableCommunicationStepSize="true"/>
+  <DefaultExperiment startTime="0" stopTime="1" stepSize="0.1"/>
+  <ModelVariables>
+    <ScalarVariable name="x" valueReference="1" causality="output" initial="exact"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="k" valueReference="2" causality="parameter" variability="fixed"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="manner" valueReference="3" causality="parameter" variability="fixed"><Integer start="0"/></ScalarVariable>
+  </ModelVariables>
+  <ModelStructure><Outputs><Unknown index="1"/></Outputs></ModelStructure>
+</fmiModelDescription>
+"""
+
+FOREIGN3 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="3.0" modelName="Foreign" instantiationToken="{foreign}">
+  <CoSimulation modelIdentifier="foreign" canHandleVariableCommunicationStepSize="true"/>
+  <DefaultExperiment startTime="0" stopTime="1" stepSize="0.1"/>
+  <ModelVariables>
+    <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
+    <Float64 name="x" valueReference="1" causality="output" initial="exact" start="1"/>
+    <Float64 name="k" valueReference="2" causality="parameter" variability="fixed" start="1"/>
+    <Int32 name="manner" valueReference="3" causality="parameter" variability="fixed" start="0"/>
+  </ModelVariables>
+  <ModelStructure><Output valueReference="1"/></ModelStructure>
+</fmiModelDescription>
+"""
+
+
+def fmus_of_others(version):
+    """`check` and `solve` of an FMU that somebody else compiled: it runs, prints, crashes, hangs, fails, ends early."""
+    source = Path(__file__).with_name("foreign.c")
+    library = FOLDER / "foreign.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", str(library), str(source)], check=True)
+    path = FOLDER / f"foreign-{version}.fmu"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("modelDescription.xml", FOREIGN2 if version == 2 else FOREIGN3)
+        archive.write(library, f"binaries/{'linux64' if version == 2 else 'x86_64-linux'}/foreign.so")
+    assert not validate_fmu(str(path))
+    checked = subprocess.run([PROGRAM, "check", str(path)], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+    def run(*more):
+        table = FOLDER / "foreign.csv"
+        done = subprocess.run(
+            [PROGRAM, "solve", str(path), "--json", "--out", str(table), *more], capture_output=True, text=True
+        )
+        times = [float(line.split(",")[0]) for line in table.read_text().splitlines()[1:]]
+        return done.returncode, json.loads(done.stdout), times
+
+    code, said, times = run("--set", "k=2", "--set", "x=3")
+    assert code == 0 and len(times) == 11, (code, said)
+    assert abs(said["final"]["x"] - 3 * np.exp(-2)) < 1e-3, said
+    expected = {
+        1: (0, "finished", 1.0, "step from 0"),
+        2: (4, "fmu_crashed", 0.5, ""),
+        3: (4, "budget", 0.5, ""),
+        4: (4, "fmu_failed", 0.5, "the tank is empty"),
+        5: (4, "fmu_ended", 0.5, "the tank overflows"),
+    }
+    for manner, (status, reason, last, text) in expected.items():
+        code, said, times = run("--set", f"manner={manner}", "--budget", "3s")
+        assert (code, said["reason"]) == (status, reason), (manner, code, said)
+        assert abs(times[-1] - last) < 1e-9, (manner, times)
+        assert any(text in line for line in said["warnings"]) or not text, (manner, said)
+    print(f"  an FMU of others, FMI {version}: runs, prints, crashes, hangs, fails and ends; values are kept")
+
+
+def own_fmus_run_again(version):
+    """`solve` of an FMU of daelight gives what `solve` of its model gives."""
+    solved = json.loads(daelight("solve", "pendulum", "--json", "--to", "1"))["final"]
+    again = json.loads(daelight("solve", exported("pendulum", version), "--json", "--to", "1"))["final"]
+    close("pendulum", again, solved, 1e-7)
+    ended = subprocess.run(
+        [PROGRAM, "solve", exported("robotic-arm", version), "--json", "--to", "2"], capture_output=True, text=True
+    )
+    said = json.loads(ended.stdout)
+    assert ended.returncode == 4 and said["reason"] == "fmu_ended", said
+    assert abs(said["time"] - 1.5446260000352117) < 1e-7, said
+    assert any("sin(x3) = 0" in line for line in said["warnings"]), said
+    print(f"  pendulum and arm, FMI {version}: solved again from their FMUs")
+
+
 def many_instances(version):
     path = exported("pendulum", version)
     folder = extract(path)
@@ -348,6 +608,96 @@ def many_instances(version):
     print(f"  pendulum, FMI {version}: instances do not know of each other")
 
 
+def reals(description):
+    return {v.name: v.valueReference for v in description.modelVariables}
+
+
+def directional(slave, unknowns, knowns, seed):
+    return np.array(slave.getDirectionalDerivative(unknowns, knowns, seed))
+
+
+def derivatives_are_exact(source, version, *more, most=6, h=1e-5):
+    """Directional derivatives of rates and unknowns by states, in model exchange, against differences."""
+    path = exported(source, version, *more)
+    description = read_model_description(path)
+    slave = instantiate_fmu(extract(path), description, "ModelExchange")
+    slave_start(slave, version, 0.0)
+    rates = [unknown.variable for unknown in description.derivatives]
+    states = [v.derivative.valueReference for v in rates]
+    shown = [v for v in description.modelVariables if v.causality in ("local", "output")]
+    shown = [v for v in shown if v.variability == "continuous" and v.type in ("Real", "Float64")]
+    told = [v.valueReference for v in shown]
+    n = len(states)
+    room = (ctypes.c_double * n)()
+    slave.getContinuousStates(room, n)
+    begin = np.array(room)
+
+    def values(x):
+        put_states(slave, x)
+        return np.array(get(slave, version, told))
+
+    rng = np.random.default_rng(1)
+    worst = 0.0
+    for _ in range(most):
+        way = rng.uniform(-1, 1, n) * np.maximum(1e-3, np.abs(begin))
+        ends = [values(begin + k * h * way) for k in (-2, -1, 1, 2)]
+        differences = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
+        put_states(slave, begin)
+        found = directional(slave, told, states, list(way))
+        size = np.maximum(1.0, np.abs(values(begin))) * np.maximum(1.0, np.abs(way).max())
+        error = np.abs(found - differences) / np.maximum(size, np.abs(differences))
+        worst = max(worst, error.max())
+        assert error.max() < 1e-6, (source, version, shown[int(error.argmax())].name, error.max())
+        if version == 3:
+            weights = rng.uniform(-1, 1, len(told))
+            adjoint = np.array(slave.getAdjointDerivative(told, states, list(weights), len(states)))
+            forwards, backwards = weights @ found, adjoint @ way
+            assert abs(forwards - backwards) <= 1e-9 * max(1, np.abs(weights * found).sum()), (forwards, backwards)
+    slave.freeInstance()
+    print(f"  {Path(source).name}, FMI {version}: derivatives by {n} states exact, {worst:.0e} from differences")
+
+
+def put_states(slave, x):
+    slave.setContinuousStates((ctypes.c_double * len(x))(*x), len(x))
+
+
+def derivatives_without_states(source, version, *more):
+    """A model that leaves nothing free has no states to differentiate by; the call goes through."""
+    path = exported(source, version, *more)
+    slave, description = opened(path)
+    assert not description.derivatives, description.derivatives
+    slave_start(slave, version, 0.0)
+    shown = [v.valueReference for v in description.modelVariables if v.causality == "local"]
+    assert not np.any(directional(slave, shown[-2:], [], []))
+    slave.freeInstance()
+
+
+def derivatives_by_inputs(version):
+    """Derivatives by an input: the tank in both kinds, and a model that differentiates its input, in co-simulation."""
+    path = exported(model("tank.mo", TANK), version)
+    for kind in ("CoSimulation", "ModelExchange"):
+        slave, description = opened(path, kind=kind)
+        names = reals(description)
+        slave_start(slave, version, 0.0)
+        if kind == "CoSimulation":
+            put(slave, version, [names["u"]], [0.3])
+            step(slave, version, 0.0, 0.4)
+        unknowns = [names[name] for name in ("y", "q", "der(x)")]
+        by_u = directional(slave, unknowns, [names["u"]], [1.0])
+        by_x = directional(slave, unknowns, [names["x"]], [2.0])
+        assert np.allclose(by_u, [1, 2, 4], rtol=1e-12, atol=1e-12), by_u
+        assert np.allclose(by_x, [2, 0, -4], rtol=1e-12, atol=1e-12), by_x
+        slave.freeInstance()
+    slave, description = opened(exported(model("servo.mo", SERVO), version))
+    names = reals(description)
+    slave_start(slave, version, 0.0)
+    step(slave, version, 0.0, 0.5)
+    found = directional(slave, [names["f"], names["x"]], [names["u"]], [1.0])
+    assert np.allclose(found, [7, 1], rtol=1e-12), found
+    slave.freeInstance()
+    print(f"  tank and servo, FMI {version}: derivatives by their input")
+
+
 def main():
     ball, servo = model("ball.mo", BALL), model("servo.mo", SERVO)
     for version in (2, 3):
@@ -365,9 +715,21 @@ def main():
         same_end_by_others("robotic-arm", version, 1.5)
         # Its torques are fourth derivatives of the path: CVode at its finest is off by 1.0e-6.
         same_end_by_others("e12", version, 0.5, tolerance=1e-12, within=4e-6)
+        # Its path ends at t = 0.1, where a step of the importer ends too.
+        same_end_by_others("e1", version, 0.2, tolerance=1e-11)
         same_end_by_others("akzo-nobel", version, 180)
         same_end_by_others("cstr", version, 1)
         rates_are_those_of_the_run(version)
+        derivatives_are_exact("pendulum", version)
+        derivatives_are_exact("e12", version)
+        if version == 2:  # the same code answers in both
+            derivatives_are_exact("e1", version)
+            derivatives_are_exact("akzo-nobel", version)
+            derivatives_are_exact("cstr", version)
+            derivatives_are_exact("pendulum-chain", version, "--set", "N=100", most=1, h=1e-6)
+        derivatives_without_states("robotic-arm", version)
+        derivatives_without_states("four-bar", version, "--free", "q[1]=time")
+        derivatives_by_inputs(version)
         same_end("Parts.Electrical.Examples.LowPass", version, 0.1)
         same_end("pendulum-chain", version, 0.5, "--set", "N=100")
         if version == 2:  # CVode takes half a minute
@@ -376,9 +738,17 @@ def main():
         states_repeat("pendulum", version, False)
         states_repeat(ball, version, False)
         states_repeat(model("tank.mo", TANK), version, True)
+        states_of_others_repeat(version)
+        messages_are_chosen(version)
         inputs_act(version)
+        events_follow_inputs(version)
+        if version == 3:
+            steps_end_at_events()
         wrong_calls_are_refused(version)
         many_instances(version)
+        others_run_them(version)
+        own_fmus_run_again(version)
+        fmus_of_others(version)
         for used in FOLDER.iterdir():
             if used.is_dir():
                 shutil.rmtree(used, ignore_errors=True)

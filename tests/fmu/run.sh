@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes FMUs and runs them in FMPy, which it installs: tests/fmu/run.sh [DAELIGHT]
+# Makes FMUs and runs them in FMPy and Ecos, which it installs: tests/fmu/run.sh [DAELIGHT]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 daelight=$(realpath "${1:-target/debug/daelight}")
@@ -9,5 +9,5 @@ python3 -m venv "$environment" 2>/dev/null || {
   apt-get install -y -q python3-venv >/dev/null
   python3 -m venv "$environment"
 }
-"$environment/bin/pip" install --quiet --disable-pip-version-check fmpy
+"$environment/bin/pip" install --quiet --disable-pip-version-check fmpy ecospy tbb
 "$environment/bin/python" tests/fmu/check.py "$daelight"

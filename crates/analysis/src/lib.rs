@@ -90,6 +90,7 @@ mod stall;
 pub mod start;
 pub mod structure;
 pub mod system;
+pub mod tangent;
 mod tolerances;
 
 pub use array::DerivativeArray;

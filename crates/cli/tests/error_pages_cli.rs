@@ -68,6 +68,7 @@ fn codes_of_the_command_line_are_shown_as_commands() {
         Code::NotReducible,
         Code::UnknownInput,
         Code::BadInput,
+        Code::BadFmu,
         Code::InconsistentInitial,
         Code::SingularStart,
         Code::NoConsistentStart,

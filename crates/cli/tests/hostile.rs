@@ -530,3 +530,165 @@ fn interrupted_at_any_moment() {
         }
     }
 }
+
+/// A description that keeps the rules, in an archive with other files.
+fn archive(description: &str, more: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut files = vec![(
+        "modelDescription.xml".to_string(),
+        description.as_bytes().to_vec(),
+    )];
+    files.extend(
+        more.iter()
+            .map(|(name, bytes)| (name.to_string(), bytes.to_vec())),
+    );
+    daelight_show::zip::zip(&files, true)
+}
+
+const TANK: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="Tank" guid="{1}">
+  <CoSimulation modelIdentifier="Tank"/>
+  <ModelVariables>
+    <ScalarVariable name="level" valueReference="0" causality="output">
+      <Real/>
+    </ScalarVariable>
+  </ModelVariables>
+  <ModelStructure>
+    <Outputs><Unknown index="1"/></Outputs>
+    <InitialUnknowns><Unknown index="1"/></InitialUnknowns>
+  </ModelStructure>
+</fmiModelDescription>
+"#;
+
+/// Both commands on the bytes of an FMU: they end with status 1 and say why, and write nothing beside or above the file.
+fn refused(bytes: &[u8], because: &str) {
+    let top = tempfile::tempdir().expect("a folder");
+    let folder = top.path().join("inner");
+    std::fs::create_dir(&folder).expect("a folder");
+    let path = folder.join("bad.fmu");
+    std::fs::write(&path, bytes).expect("a file");
+    for command in ["check", "solve"] {
+        let output = daelight(&[command, path.to_str().expect("a name")]);
+        let said = stderr(&output);
+        assert_eq!(code(&output), 1, "{command}: {said}");
+        assert!(said.contains(because), "{command}: {because}: {said}");
+    }
+    let count = |folder: &Path| std::fs::read_dir(folder).expect("a folder").count();
+    assert_eq!((count(top.path()), count(&folder)), (1, 1), "{because}");
+}
+
+#[test]
+fn bad_fmus_are_refused_and_nothing_is_written() {
+    let library: (&str, &[u8]) = ("binaries/linux64/Tank.so", b"\x7fELF");
+    let whole = archive(TANK, &[library]);
+    refused(b"no archive at all", "it is no zip archive");
+    for part in [1, 3] {
+        let short = &whole[..whole.len() * part / 4];
+        refused(short, "the archive is cut short or damaged");
+    }
+    for name in [
+        "../../leave.txt",
+        "/leave.txt",
+        "a/../../b",
+        "C:\\b",
+        "..\\c",
+    ] {
+        let bytes = archive(TANK, &[library, (name, b"text")]);
+        refused(&bytes, "could leave the folder");
+    }
+    // A file that says it is short and is not, and one that says how long it is.
+    let mut bomb = archive(TANK, &[library, ("resources/zeros", &vec![0; 1 << 20])]);
+    let declared = (1u32 << 20).to_le_bytes();
+    let places: Vec<usize> = (0..bomb.len() - 4)
+        .filter(|&at| bomb[at..at + 4] == declared)
+        .collect();
+    for (size, because) in [
+        (3u32, "does not unpack to the 3 bytes"),
+        (u32::MAX - 1, "more than 1024 MB are not unpacked"),
+    ] {
+        for &at in &places {
+            bomb[at..at + 4].copy_from_slice(&size.to_le_bytes());
+        }
+        refused(&bomb, because);
+    }
+    refused(&archive("<a><b></a>", &[library]), "is not well-formed");
+    refused(&archive("", &[library]), "is not well-formed");
+    let entities = TANK.replace("?>", "?><!DOCTYPE a [<!ENTITY b \"bbbb\">]>");
+    refused(&archive(&entities, &[library]), "is not well-formed");
+    let no_token = TANK.replace(" guid=\"{1}\"", "");
+    let output = archive(&no_token, &[library]);
+    assert!(!output.is_empty());
+    let other = archive(TANK, &[("binaries/win64/Tank.dll", b"MZ")]);
+    refused(&other, "x86_64 Windows");
+}
+
+#[test]
+fn a_description_that_breaks_the_rules_is_told_place_by_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tank.fmu");
+    let sources: (&str, &[u8]) = ("sources/tank.c", b"");
+    let check = |text: &str| {
+        std::fs::write(&path, archive(text, &[sources])).expect("a file");
+        let output = daelight(&["check", path.to_str().expect("a name")]);
+        (code(&output), stderr(&output))
+    };
+    assert_eq!(check(TANK).0, 0, "{}", check(TANK).1);
+    for (from, to, because) in [
+        ("guid", "guide", "has no attribute `guid`"),
+        ("2.0", "1.0", "FMI 1.0 is not read"),
+        ("\"Tank\"/", "\"T k\"/", "is not a name in C"),
+        (
+            "CoSimulation",
+            "Simulation",
+            "neither for co-simulation nor",
+        ),
+        ("<Real/>", "<Float64/>", "has no type of FMI"),
+        ("<Real/>", "<Real unit=\"m\"/>", "does not declare"),
+        (
+            "<Real/>",
+            "<Real start=\"1\"/>",
+            "must not have a start value",
+        ),
+        (
+            "<Real/>",
+            "<Real derivative=\"7\"/>",
+            "is the derivative of variable 7",
+        ),
+        ("\"output\"", "\"parameter\"", "has no start value"),
+        (
+            "\"output\"",
+            "\"input\"",
+            "is listed as an output, and is none",
+        ),
+        ("\"output\"", "\"outcome\"", "which FMI does not know"),
+        (
+            "valueReference=\"0\"",
+            "valueReference=\"-1\"",
+            "not the number it has to be",
+        ),
+        (
+            "<Outputs><Unknown index=\"1\"/>",
+            "<Outputs>",
+            "has no `Output` here",
+        ),
+        (
+            "<Outputs><Unknown index=\"1\"/>",
+            "<Outputs><Unknown index=\"2\"/>",
+            "that of no variable",
+        ),
+        (
+            "index=\"1\"/></I",
+            "index=\"1\" dependencies=\"9\"/></I",
+            "a dependency on `9`",
+        ),
+        (
+            "index=\"1\"/></I",
+            "index=\"1\" dependencies=\"1\" dependenciesKind=\"a b\"/></I",
+            "1 dependencies and 2 kinds",
+        ),
+    ] {
+        assert!(TANK.contains(from), "{from}");
+        let (code, said) = check(&TANK.replace(from, to));
+        assert_eq!(code, 1, "{because}");
+        assert!(said.contains(because), "{because}: {said}");
+    }
+}

@@ -86,6 +86,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("fmu", &["analysis", "expr", "lang", "show"]),
     ("engine", &["fmu", "lang"]),
+    ("host", &["fmu"]),
     ("lsp", &["lang"]),
     ("studio", &["analysis", "lang", "plot", "show", "singular"]),
 ];

@@ -5,7 +5,8 @@ use crate::session::{Seen, Session};
 use crate::solve::{START_ORDER, Setup, start_point};
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
-use daelight_integrate::exchange::{OrdinaryForm, states_of};
+use daelight_analysis::tangent::Tangents;
+use daelight_integrate::exchange::{DirectionalForm, OrdinaryForm, states_of};
 use daelight_integrate::{Problem, Tolerances};
 
 /// The unknowns of a model that are states when others integrate it; `Err` says why it has none.
@@ -45,6 +46,34 @@ pub struct Exchange {
     states: Vec<f64>,
     /// Whether the point is that of the time and the states.
     is_fresh: bool,
+    /// What derivatives are found with, once they were asked for.
+    nudged: Option<Box<Nudged>>,
+}
+
+/// The same model with every input moved by a parameter of its own, and its derivatives.
+#[derive(Clone)]
+struct Nudged {
+    session: Session,
+    form: OrdinaryForm,
+    directional: DirectionalForm,
+}
+
+/// What a direction moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moved {
+    /// A state, by its position among the states.
+    State(usize),
+    /// An input.
+    Input(usize),
+}
+
+/// How fast values change along a direction.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Slopes {
+    /// Those of the unknowns.
+    pub unknowns: Vec<f64>,
+    /// Those of their rates; NaN where they are not known.
+    pub rates: Vec<f64>,
 }
 
 impl Exchange {
@@ -56,14 +85,25 @@ impl Exchange {
             form: None,
             states: Vec::new(),
             is_fresh: false,
+            nudged: None,
         }
+    }
+
+    /// A model at a point of its run.
+    pub(crate) fn standing(session: Session, jet: &TaylorJet) -> Result<Self, String> {
+        let mut exchange = Self::new(session);
+        exchange.session.leave_to_others();
+        let form = exchange.form_at(jet)?;
+        exchange.states = projected(&form);
+        exchange.form = Some(form);
+        Ok(exchange)
     }
 
     /// What is set, and where the run begins.
     pub fn session(&mut self) -> &mut Session {
         self.is_fresh = false;
         if !self.has_begun() {
-            self.form = None;
+            (self.form, self.nudged) = (None, None);
         }
         &mut self.session
     }
@@ -87,6 +127,7 @@ impl Exchange {
             return Err("the states would be others; set inputs before the start".to_string());
         }
         self.form = Some(self.form_at(&jet)?);
+        self.nudged = None;
         Ok(())
     }
 
@@ -130,17 +171,7 @@ impl Exchange {
 
     /// The equations next to a point.
     fn form_at(&self, jet: &TaylorJet) -> Result<OrdinaryForm, String> {
-        let (system, setup) = (self.session.system(), self.session.setup());
-        let problem = Problem::of_reduced(system, &setup.reduced).map_err(|e| e.to_string())?;
-        let tolerances = Tolerances::of_model(system, &setup.reduced, self.session.rtol());
-        let kept = setup.reduced.kept_unknowns();
-        let row = |order| {
-            kept.iter()
-                .map(|&unknown| jet.get(unknown, order))
-                .collect()
-        };
-        let rows: Vec<Vec<f64>> = (0..=problem.max_unknown_offset()).map(row).collect();
-        Ok(OrdinaryForm::new(problem, tolerances, &rows))
+        form_at(&self.session, jet)
     }
 
     /// All unknowns at the last point.
@@ -196,16 +227,11 @@ impl Exchange {
     fn evaluated(&mut self) -> Result<&OrdinaryForm, String> {
         self.find_start()?;
         if !self.is_fresh
-            && let Some(form) = self.form.take()
+            && let Some(form) = &mut self.form
         {
-            let system = self.session.system();
-            let same = form.problem().at_values_of(system);
-            let mut next = form.clone().with(same.map_err(|error| error.to_string())?);
-            let found = next.evaluate(self.time, &self.states);
-            // A point that is not found leaves the last one to search from.
+            form.set_parameters(self.session.system().parameters().values());
             let time = self.time;
-            self.form = Some(if found.is_ok() { next } else { form });
-            found.map_err(|failure| {
+            form.evaluate(time, &self.states).map_err(|failure| {
                 format!(
                     "the equations have no solution next to these states at t = {time}: {failure}"
                 )
@@ -225,6 +251,69 @@ impl Exchange {
         Ok(rates.collect())
     }
 
+    /// How fast everything changes where states and inputs change at these rates: section 13 of `docs/theory/implicit.md`.
+    pub fn slopes(&mut self, moved: &[(Moved, f64)]) -> Result<Slopes, String> {
+        self.evaluated()?;
+        let mut nudged = match self.nudged.take() {
+            Some(nudged) => nudged,
+            None => Box::new(self.nudge()?),
+        };
+        let found = self.slopes_of(&mut nudged, moved);
+        self.nudged = Some(nudged);
+        found
+    }
+
+    fn nudge(&mut self) -> Result<Nudged, String> {
+        let n_orders = self.evaluated()?.problem().max_unknown_offset() + 1;
+        let jet = self.jet(n_orders)?;
+        let session = self.session.nudged()?;
+        let form = form_at(&session, &jet)?;
+        let no_form = || "the equations have no derivatives that can be found".to_string();
+        if Some(form.states()) != self.form.as_ref().map(OrdinaryForm::states) {
+            return Err(no_form());
+        }
+        let tangents = Tangents::new(&session.setup().reduced).ok_or_else(no_form)?;
+        let directional = DirectionalForm::new(&form, &tangents).ok_or_else(no_form)?;
+        Ok(Nudged {
+            session,
+            form,
+            directional,
+        })
+    }
+
+    fn slopes_of(&self, nudged: &mut Nudged, moved: &[(Moved, f64)]) -> Result<Slopes, String> {
+        let own = self.session.system().parameters().values();
+        let n = nudged.session.system().parameters().len();
+        let mut values = own.to_vec();
+        values.resize(n, 0.0);
+        nudged.form.set_parameters(&values);
+        let mut states = vec![0.0; self.states.len()];
+        let mut parameters = vec![0.0; n];
+        for &(what, rate) in moved {
+            match what {
+                Moved::State(at) => states[at] += rate,
+                Moved::Input(at) => parameters[own.len() + at] += rate,
+            }
+        }
+        let said = |failure: daelight_integrate::Failure| failure.to_string();
+        nudged
+            .form
+            .evaluate(self.time, &self.states)
+            .map_err(said)?;
+        let change = (nudged.directional)
+            .evaluate(&nudged.form, self.time, (&states, &parameters))
+            .map_err(said)?;
+        let reduced = &nudged.session.setup().reduced;
+        let rate = |unknown: usize| match reduced.derivative_of(unknown) {
+            Some((place, order)) => change.derivative(place, order as usize + 1),
+            None => f64::NAN,
+        };
+        Ok(Slopes {
+            rates: (0..change.unknowns.len()).map(rate).collect(),
+            unknowns: change.unknowns,
+        })
+    }
+
     /// How far the states are from the constraints, in tolerances of the run.
     pub fn drift(&mut self) -> Result<f64, String> {
         let rtol = self.session.rtol();
@@ -239,6 +328,43 @@ impl Exchange {
     pub fn project(&mut self) -> Result<(), String> {
         self.states = projected(self.evaluated()?);
         Ok(())
+    }
+
+    /// All that decides what comes next.
+    pub fn numbers(&self) -> Vec<f64> {
+        let session = self.session.numbers();
+        let point = self.form.as_ref().map_or(&[][..], OrdinaryForm::point);
+        let counts = [session.len(), self.states.len(), point.len()];
+        let counts = counts.into_iter().map(|n| n as f64);
+        let flags = [self.form.is_some(), self.is_fresh].map(|flag| f64::from(u8::from(flag)));
+        let mut all: Vec<f64> = counts.chain(flags).chain([self.time]).collect();
+        all.extend(session.iter().chain(&self.states).chain(point));
+        all
+    }
+
+    /// The same model as it was when these numbers were taken; `None` where they are none of this model.
+    pub fn with_numbers(&self, numbers: &[f64]) -> Option<Self> {
+        let (head, rest) = numbers.split_at_checked(6)?;
+        let &[n_session, n_states, n_point, has_form, is_fresh, time] = head else {
+            return None;
+        };
+        let (session, rest) = rest.split_at_checked(n_session as usize)?;
+        let (states, point) = rest.split_at_checked(n_states as usize)?;
+        let mut session = self.session.with_numbers(session)?;
+        if session.has_begun() {
+            session.leave_to_others();
+        }
+        session.lead_to(time);
+        let mut copy = Self::new(session);
+        copy.time = time;
+        if has_form != 0.0 && point.len() == n_point as usize {
+            let (problem, tolerances) = equations(&copy.session).ok()?;
+            let form = OrdinaryForm::at(problem, tolerances, point)?;
+            copy.form = Some(form).filter(|form| form.states().len() == states.len());
+            copy.form.as_ref()?;
+            (copy.states, copy.is_fresh) = (states.to_vec(), is_fresh != 0.0);
+        }
+        Some(copy)
     }
 
     /// Values of the whole model.
@@ -270,4 +396,25 @@ fn projected(form: &OrdinaryForm) -> Vec<f64> {
     states
         .map(|&(unknown, order)| form.derivative(unknown, order))
         .collect()
+}
+
+/// The equations of a session, and their tolerances.
+fn equations(session: &Session) -> Result<(Problem, Tolerances), String> {
+    let (system, setup) = (session.system(), session.setup());
+    let problem = Problem::of_reduced(system, &setup.reduced).map_err(|e| e.to_string())?;
+    let tolerances = Tolerances::of_model(system, &setup.reduced, session.rtol());
+    Ok((problem, tolerances))
+}
+
+/// The same next to a point.
+fn form_at(session: &Session, jet: &TaylorJet) -> Result<OrdinaryForm, String> {
+    let (problem, tolerances) = equations(session)?;
+    let kept = session.setup().reduced.kept_unknowns();
+    let row = |order| {
+        kept.iter()
+            .map(|&unknown| jet.get(unknown, order))
+            .collect()
+    };
+    let rows: Vec<Vec<f64>> = (0..=problem.max_unknown_offset()).map(row).collect();
+    Ok(OrdinaryForm::new(problem, tolerances, &rows))
 }

@@ -5,7 +5,8 @@
 //! `docs/decisions/0014-fmus.md`.
 
 use crate::analyze::system_error;
-use crate::hybrid::{HybridEnd, HybridSolution, solve_hybrid};
+use crate::exchange::Exchange;
+use crate::hybrid::{HybridEnd, HybridSolution, Middle, resume_hybrid, solve_hybrid};
 use crate::record::{RunRefusal, refusal};
 use crate::solve::{
     NoRun, START_ORDER, Setup, Solution, SolveOptions, going_on, run_from, solve_prepared,
@@ -44,6 +45,8 @@ enum Origin {
     Start,
     /// At a point of the run, with the derivatives there.
     Point(f64, Vec<Vec<f64>>),
+    /// The same for a model with events.
+    Middle(Box<Middle>),
 }
 
 /// What was computed ahead.
@@ -295,9 +298,10 @@ impl Session {
         if self.ahead.is_none() && self.origin_time() == self.time {
             return Ok(());
         }
-        if self.base.hybrid.is_some() {
+        let hybrid = self.base.hybrid.as_deref();
+        if hybrid.is_some_and(|hybrid| !hybrid.delays.is_empty()) {
             return Err(
-                "inputs and parameters of a model with events cannot change during a run yet; \
+                "inputs and parameters of a model with `delay` cannot change during a run yet; \
                         set them before it begins"
                     .to_string(),
             );
@@ -333,8 +337,12 @@ impl Session {
     /// The present point with its derivatives.
     fn point(&mut self) -> Result<Origin, String> {
         let ahead = self.compute(self.time)?;
-        let Ahead::Plain(solution) = &*ahead else {
-            return Err("a model with events begins at its start only".to_string());
+        let solution = match &*ahead {
+            Ahead::Plain(solution) => solution,
+            Ahead::Events(solution) => {
+                let middle = solution.middle(self.time)?;
+                return Ok(Origin::Middle(Box::new(middle)));
+            }
         };
         let mut way = solution.route.way_back(&self.plant.system);
         let jet = way.jet(&solution.run.trajectory, self.time, START_ORDER + 1);
@@ -379,6 +387,7 @@ impl Session {
         match &self.origin {
             Origin::Start => span_of_run(&self.plant.system, &self.options).0,
             Origin::Point(time, _) => *time,
+            Origin::Middle(middle) => middle.time,
         }
     }
 
@@ -393,7 +402,11 @@ impl Session {
             ..self.options.clone()
         };
         if model.hybrid.is_some() {
-            let found = solve_hybrid(model, system, &options).map_err(|(mode, no_run)| {
+            let found = match &self.origin {
+                Origin::Middle(middle) => resume_hybrid(model, system, &options, middle),
+                _ => solve_hybrid(model, system, &options),
+            };
+            let found = found.map_err(|(mode, no_run)| {
                 let system = mode.as_deref().unwrap_or(system);
                 refused(system, no_run)
             })?;
@@ -401,19 +414,27 @@ impl Session {
         }
         let setup = self.plant.setup();
         let found = match &self.origin {
-            Origin::Start => solve_prepared(system, setup, &options, &mut |_| {}),
+            Origin::Start | Origin::Middle(_) => {
+                solve_prepared(system, setup, &options, &mut |_| {})
+            }
             Origin::Point(time, rows) => {
-                let mut jet = TaylorJet::at_rest(&rows[0], rows.len());
-                for (order, row) in rows.iter().enumerate() {
-                    for (unknown, &value) in row.iter().enumerate() {
-                        jet.set(unknown, order, value);
-                    }
-                }
-                run_from(system, setup, &options, going_on(*time, jet), &mut |_| {})
+                let start = going_on(*time, jet_of(rows));
+                run_from(system, setup, &options, start, &mut |_| {})
             }
         };
         let found = found.map_err(|no_run| self.refused(no_run))?;
         Ok(Ahead::Plain(Box::new(found)))
+    }
+
+    /// The first event behind the present time, up to a time.
+    pub fn next_event(&mut self, to: f64) -> Result<Option<f64>, String> {
+        let now = self.time;
+        let ahead = self.compute(to)?;
+        let Ahead::Events(solution) = &*ahead else {
+            return Ok(None);
+        };
+        let mut times = solution.events.iter().map(|event| event.time);
+        Ok(times.find(|&time| time > now && time <= to))
     }
 
     /// Goes to a time, or as far towards it as the solution goes.
@@ -479,6 +500,41 @@ impl Session {
         Ok(derivative.collect())
     }
 
+    /// The model at the present time as others would integrate it on, for its derivatives.
+    pub fn standing(&mut self) -> Result<Exchange, String> {
+        let Origin::Point(_, rows) = self.point()? else {
+            return Err("there is no point to differentiate at".to_string());
+        };
+        Exchange::standing(self.clone(), &jet_of(&rows))
+    }
+
+    /// The same with every input moved by a parameter, zero for now, behind all others.
+    pub(crate) fn nudged(&self) -> Result<Self, String> {
+        let mut model = (*self.plant.model).clone();
+        let n_inputs = model.inputs.len();
+        if n_inputs == 0 {
+            return Ok(self.clone());
+        }
+        let first = model.parameters.len();
+        for input in 0..n_inputs {
+            push_parameter(&mut model, input, "nudge");
+            let nudge = model.symbols.id(Symbol::Parameter(first + input));
+            let nudge = model.graph.symbol(nudge);
+            let signal = match model.inputs[input].definition {
+                Some(signal) => model.graph.add(signal, nudge),
+                None => nudge,
+            };
+            model.inputs[input].definition = Some(signal);
+        }
+        let mut plant = Plant::new(Arc::new(model)).map_err(|error| error.message)?;
+        let set = plant.system.set_parameters(&self.set);
+        set.map_err(|error| error.to_string())?;
+        Ok(Self {
+            plant: Arc::new(plant),
+            ..self.clone()
+        })
+    }
+
     /// All that decides what comes next.
     pub fn numbers(&self) -> Vec<f64> {
         let mut out = vec![self.time, self.until];
@@ -503,7 +559,17 @@ impl Session {
             Origin::Start => list(&[]),
             Origin::Point(time, rows) => {
                 let n = rows.first().map_or(0, Vec::len) as f64;
-                list(&[&[*time, n], rows.concat().as_slice()].concat());
+                list(&[&[*time, n, 0.0], rows.concat().as_slice()].concat());
+            }
+            Origin::Middle(middle) => {
+                let Middle {
+                    time,
+                    jet,
+                    parameters,
+                } = &**middle;
+                let rows = (0..jet.n_orders()).filter_map(|order| jet.row(order));
+                let counts = [*time, jet.n_unknowns() as f64, parameters.len() as f64];
+                list(&[&counts, &parameters[..], &rows.collect::<Vec<_>>().concat()].concat());
             }
         }
         out
@@ -535,9 +601,20 @@ impl Session {
             && copy.set.iter().all(|p| p.0 < n_parameters);
         copy.origin = match list()? {
             [] => Origin::Start,
-            [time, n, rows @ ..] if *n as usize == self.base.unknowns.len() && *n > 0.0 => {
-                let rows = rows.chunks_exact(*n as usize).map(<[f64]>::to_vec);
-                Origin::Point(*time, rows.collect())
+            [time, n, held, rest @ ..] if *n as usize == self.base.unknowns.len() => {
+                let (parameters, rows) = rest.split_at_checked(*held as usize)?;
+                let rows = rows.chunks_exact((*n as usize).max(1));
+                let rows: Vec<Vec<f64>> = rows.map(<[f64]>::to_vec).collect();
+                rows.first()?;
+                match parameters.len() {
+                    0 => Origin::Point(*time, rows),
+                    n if n == n_parameters => Origin::Middle(Box::new(Middle {
+                        time: *time,
+                        jet: jet_of(&rows),
+                        parameters: parameters.to_vec(),
+                    })),
+                    _ => return None,
+                }
             }
             _ => return None,
         };
@@ -660,23 +737,38 @@ fn finite(name: &str, value: f64) -> Result<(), String> {
     }
 }
 
+/// A jet from its rows.
+fn jet_of(rows: &[Vec<f64>]) -> TaylorJet {
+    let mut jet = TaylorJet::at_rest(&rows[0], rows.len());
+    for (order, row) in rows.iter().enumerate() {
+        for (unknown, &value) in row.iter().enumerate() {
+            jet.set(unknown, order, value);
+        }
+    }
+    jet
+}
+
+/// Adds a parameter of an input, zero for now.
+fn push_parameter(model: &mut Model, input: usize, what: &str) {
+    let definition = model.graph.constant(0.0);
+    model.parameters.push(Parameter {
+        name: format!("{}.{what}", model.inputs[input].name),
+        value: 0.0,
+        definition,
+        ty: Type::Real,
+        is_constant: false,
+        min: None,
+        max: None,
+        is_structural: false,
+        declaration: model.inputs[input].declaration,
+    });
+}
+
 /// Makes an input a polynomial in time whose coefficients are parameters: u0 + s (u1 + s/2 (u2 + …)), s = time - t0.
 fn give_by_parameters(model: &mut Model, input: usize) {
     let first = model.parameters.len();
-    let declaration = model.inputs[input].declaration;
-    let zero = model.graph.constant(0.0);
     for at in 0..per_input() {
-        model.parameters.push(Parameter {
-            name: format!("{}.{at}", model.inputs[input].name),
-            value: 0.0,
-            definition: zero,
-            ty: Type::Real,
-            is_constant: false,
-            min: None,
-            max: None,
-            is_structural: false,
-            declaration,
-        });
+        push_parameter(model, input, &at.to_string());
     }
     let parameter = |model: &mut Model, at: usize| {
         let id = model.symbols.id(Symbol::Parameter(first + at));

@@ -26,18 +26,30 @@ pub(crate) struct Log {
     pub listener: Listener,
     pub environment: *mut c_void,
     pub name: CString,
+    /// The categories that are told, where not all are.
+    pub wanted: Option<Vec<String>>,
+}
+
+/// The category of a status.
+pub(crate) fn category(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "logAll",
+        Code::Warning => "logStatusWarning",
+        Code::Discard => "logStatusDiscard",
+        Code::Error => "logStatusError",
+        Code::Fatal => "logStatusFatal",
+    }
 }
 
 impl Log {
     /// Sends a message under the category of its status.
     pub fn tell(&self, code: Code, message: &str) {
-        let category = match code {
-            Code::Ok => c"logAll",
-            Code::Warning => c"logStatusWarning",
-            Code::Discard => c"logStatusDiscard",
-            Code::Error => c"logStatusError",
-            Code::Fatal => c"logStatusFatal",
-        };
+        let category = category(code);
+        let is_wanted = |wanted: &Vec<String>| wanted.iter().any(|name| name == category);
+        if !self.wanted.as_ref().is_none_or(is_wanted) {
+            return;
+        }
+        let category = CString::new(category).unwrap_or_default();
         let plain = message.replace('\0', " ");
         match self.listener {
             Listener::Nobody => {}
@@ -103,6 +115,18 @@ pub(crate) unsafe fn list<'a, T>(first: *const T, n: usize) -> Result<&'a [T], S
     }
 }
 
+/// Texts of the importer.
+///
+/// # Safety
+///
+/// The pointer is null or that of `n` texts which end with zero.
+pub(crate) unsafe fn texts(first: *const *const c_char, n: usize) -> Result<Vec<String>, String> {
+    // SAFETY: the caller says so.
+    let pointers = unsafe { list(first, n)? };
+    // SAFETY: the caller says so.
+    Ok(pointers.iter().map(|&one| unsafe { text(one) }).collect())
+}
+
 /// A list that is filled for the importer.
 ///
 /// # Safety
@@ -150,6 +174,7 @@ pub(crate) fn create(folder: &Path, token: &str, is_exchange: bool, log: Log) ->
                 listener,
                 environment,
                 name,
+                wanted: None,
             };
             (log, "the engine failed while it read the model".to_string())
         }

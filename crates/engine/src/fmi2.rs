@@ -13,7 +13,7 @@
 )]
 
 use crate::boundary::{
-    Listener, Log, Logger2, call, create, folder_of, free, list, put, room, text,
+    Listener, Log, Logger2, call, create, folder_of, free, list, put, room, text, texts,
 };
 use crate::instance::{Answer, Code, Instance, Kept};
 use daelight_lang::Type;
@@ -53,14 +53,17 @@ pub extern "C" fn fmi2GetVersion() -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2SetDebugLogging(
+pub unsafe extern "C" fn fmi2SetDebugLogging(
     component: Component,
-    _on: c_int,
-    _n: usize,
-    _categories: *const *const c_char,
+    on: c_int,
+    n: usize,
+    categories: *const *const c_char,
 ) -> c_int {
-    // Messages are few, and each explains a status: none is left out.
-    call(component, |_| Ok(Code::Ok))
+    call(component, |instance| {
+        // SAFETY: texts of the importer.
+        let categories = unsafe { texts(categories, n)? };
+        instance.choose_messages(on != 0, &categories)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -83,6 +86,7 @@ pub unsafe extern "C" fn fmi2Instantiate(
         },
         environment: functions.map_or(std::ptr::null_mut(), |f| f.environment),
         name: CString::new(name).unwrap_or_default(),
+        wanted: None,
     };
     create(&folder_of(&location), &token, kind == 0, log)
 }
@@ -536,17 +540,26 @@ pub extern "C" fn fmi2GetStringStatus(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2GetDirectionalDerivative(
+pub unsafe extern "C" fn fmi2GetDirectionalDerivative(
     component: Component,
-    _unknowns: *const u32,
-    _n_unknowns: usize,
-    _knowns: *const u32,
-    _n_knowns: usize,
-    _seed: *const f64,
-    _sensitivity: *mut f64,
+    unknowns: *const u32,
+    n_unknowns: usize,
+    knowns: *const u32,
+    n_knowns: usize,
+    seed: *const f64,
+    sensitivity: *mut f64,
 ) -> c_int {
-    call(component, |_| {
-        Err("this FMU has no directional derivatives".to_string())
+    call(component, |instance| {
+        // SAFETY: lists of the importer of these lengths.
+        let (unknowns, knowns, seed, into) = unsafe {
+            (
+                list(unknowns, n_unknowns)?,
+                list(knowns, n_knowns)?,
+                list(seed, n_knowns)?,
+                room(sensitivity, n_unknowns)?,
+            )
+        };
+        instance.directional(unknowns, knowns, seed, into)
     })
 }
 

@@ -12,7 +12,7 @@
     reason = "the arguments are those of the standard"
 )]
 
-use crate::boundary::{Listener, Log, Logger3, call, create, free, list, put, room, text};
+use crate::boundary::{Listener, Log, Logger3, call, create, free, list, put, room, text, texts};
 use crate::fmi2::{forget, keep, revive, with_state};
 use crate::instance::Code;
 use daelight_lang::Type;
@@ -27,14 +27,17 @@ pub extern "C" fn fmi3GetVersion() -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi3SetDebugLogging(
+pub unsafe extern "C" fn fmi3SetDebugLogging(
     component: Component,
-    _on: bool,
-    _n: usize,
-    _categories: *const *const c_char,
+    on: bool,
+    n: usize,
+    categories: *const *const c_char,
 ) -> c_int {
-    // Messages are few, and each explains a status: none is left out.
-    call(component, |_| Ok(Code::Ok))
+    call(component, |instance| {
+        // SAFETY: texts of the importer.
+        let categories = unsafe { texts(categories, n)? };
+        instance.choose_messages(on, &categories)
+    })
 }
 
 unsafe fn log(name: *const c_char, environment: Component, logger: Option<Logger3>) -> Log {
@@ -47,6 +50,7 @@ unsafe fn log(name: *const c_char, environment: Component, logger: Option<Logger
         },
         environment,
         name: CString::new(name).unwrap_or_default(),
+        wanted: None,
     }
 }
 
@@ -57,8 +61,8 @@ pub unsafe extern "C" fn fmi3InstantiateCoSimulation(
     resources: *const c_char,
     _visible: bool,
     _logging: bool,
-    _event_mode: bool,
-    _early_return: bool,
+    event_mode: bool,
+    early_return: bool,
     _intermediate: *const u32,
     _n_intermediate: usize,
     environment: Component,
@@ -68,7 +72,12 @@ pub unsafe extern "C" fn fmi3InstantiateCoSimulation(
     // SAFETY: texts of the importer.
     let (token, resources, log) =
         unsafe { (text(token), text(resources), log(name, environment, logger)) };
-    create(Path::new(&resources), &token, false, log)
+    let component = create(Path::new(&resources), &token, false, log);
+    call(component, |instance| {
+        instance.stops_at_events = event_mode && early_return;
+        Ok(Code::Ok)
+    });
+    component
 }
 
 #[unsafe(no_mangle)]
@@ -375,11 +384,11 @@ pub unsafe extern "C" fn fmi3DoStep(
     reached: *mut f64,
 ) -> c_int {
     call(component, |instance| {
-        let code = instance.step(from, step);
+        let (code, is_event) = instance.step_to_event(from, step);
         // SAFETY: room for one value each.
         unsafe {
-            put(event, false);
-            put(early, false);
+            put(event, is_event);
+            put(early, is_event && instance.time() < from + step);
             put(ends, instance.is_over);
             put(reached, instance.time());
         }
@@ -425,12 +434,42 @@ refused!("structural parameters":
     fmi3GetVariableDependencies(u32, *mut usize, *mut u32, *mut usize, *mut c_int, usize)
 );
 
-refused!("adjoint derivatives":
-    fmi3GetAdjointDerivative(*const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize)
-);
+macro_rules! derivatives {
+    ($(($name:ident, $method:ident, $is_adjoint:literal)),*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            component: Component,
+            unknowns: *const u32,
+            n_unknowns: usize,
+            knowns: *const u32,
+            n_knowns: usize,
+            seed: *const f64,
+            n_seed: usize,
+            sensitivity: *mut f64,
+            n_sensitivity: usize,
+        ) -> c_int {
+            call(component, |instance| {
+                let counts = if $is_adjoint { (n_unknowns, n_knowns) } else { (n_knowns, n_unknowns) };
+                same(counts.0, n_seed)?;
+                same(counts.1, n_sensitivity)?;
+                // SAFETY: lists of the importer of these lengths.
+                let (unknowns, knowns, seed, into) = unsafe {
+                    (
+                        list(unknowns, n_unknowns)?,
+                        list(knowns, n_knowns)?,
+                        list(seed, n_seed)?,
+                        room(sensitivity, n_sensitivity)?,
+                    )
+                };
+                instance.$method(unknowns, knowns, seed, into)
+            })
+        }
+    )*};
+}
 
-refused!("directional derivatives":
-    fmi3GetDirectionalDerivative(*const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize)
+derivatives!(
+    (fmi3GetDirectionalDerivative, directional, false),
+    (fmi3GetAdjointDerivative, adjoint, true)
 );
 
 #[unsafe(no_mangle)]

@@ -1,8 +1,10 @@
 //! An instance of a model: what the C functions of both versions do.
 
-use crate::boundary::Log;
-use daelight::{Exchange, Seen, Session, SolveOptions, Stepped};
-use daelight_fmu::{Initial, Interface, Port, PortChange, PortKind, PortValue, Resources};
+use crate::boundary::{Log, category};
+use daelight::{Exchange, Moved, Seen, Session, Slopes, SolveOptions, Stepped};
+use daelight_fmu::{
+    CATEGORIES, Initial, Interface, Port, PortChange, PortKind, PortValue, Resources,
+};
 use daelight_lang::{Model, Severity, Type};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -36,8 +38,12 @@ pub(crate) struct Instance {
     shared: Arc<Shared>,
     run: Lead,
     seen: Option<Seen>,
+    /// A run of its own at the present time, for its derivatives.
+    standing: Option<Box<Exchange>>,
     /// Whether the last step ended the run.
     pub is_over: bool,
+    /// Whether the importer handles events between steps, and lets steps end at them.
+    pub stops_at_events: bool,
     pub log: Log,
 }
 
@@ -145,7 +151,9 @@ impl Instance {
             Ok(shared) => Ok(Self {
                 run: Lead::new(&shared.fresh, is_exchange),
                 seen: None,
+                standing: None,
                 is_over: false,
+                stops_at_events: false,
                 shared,
                 log,
             }),
@@ -157,9 +165,14 @@ impl Instance {
     pub fn reset(&mut self) -> Answer {
         let is_exchange = matches!(self.run, Lead::Other(_));
         self.run = Lead::new(&self.shared.fresh, is_exchange);
-        self.seen = None;
+        self.forget();
         self.is_over = false;
         Ok(Code::Ok)
+    }
+
+    /// Values are no longer those of the present.
+    fn forget(&mut self) {
+        (self.seen, self.standing) = (None, None);
     }
 
     /// Says when the run begins and ends, and how exact it is to be.
@@ -174,14 +187,14 @@ impl Instance {
                 "{value} is not a relative tolerance between 0 and 1"
             ));
         }
-        self.seen = None;
+        self.forget();
         self.run.session_mut().plan(from, to, tolerance);
         Ok(Code::Ok)
     }
 
     /// The start is settled: the run begins.
     pub fn begin(&mut self) -> Answer {
-        self.seen = None;
+        self.forget();
         match &mut self.run {
             Lead::Own(session) => session.begin()?,
             Lead::Other(exchange) => exchange.begin()?,
@@ -283,7 +296,7 @@ impl Instance {
             }
             _ => return refuse(""),
         }
-        self.seen = None;
+        self.forget();
         Ok(code)
     }
 
@@ -319,7 +332,7 @@ impl Instance {
         self.run
             .session_mut()
             .set_input_derivative(at, order, value)?;
-        self.seen = None;
+        self.forget();
         Ok(Code::Ok)
     }
 
@@ -339,6 +352,10 @@ impl Instance {
 
     /// A step, and whether the model ends the run.
     pub fn step(&mut self, from: f64, step: f64) -> Answer {
+        self.step_to(from, step, from + step)
+    }
+
+    fn step_to(&mut self, from: f64, step: f64, to: f64) -> Answer {
         let now = self.run.session().time();
         let slack = 1e3 * f64::EPSILON * now.abs().max(from.abs()).max(step.abs());
         if (from - now).abs() > slack {
@@ -355,14 +372,33 @@ impl Instance {
         let Lead::Own(session) = &mut self.run else {
             return Err("steps are those of the importer in model exchange".to_string());
         };
-        let stepped = session.advance(from + step)?;
-        self.seen = None;
+        let stepped = session.advance(to)?;
+        self.forget();
         match stepped {
             Stepped::Done => Ok(Code::Ok),
             Stepped::Terminated(why) | Stepped::Ended(why) => {
                 self.is_over = true;
                 self.log.tell(Code::Discard, &why);
                 Ok(Code::Discard)
+            }
+        }
+    }
+
+    /// A step that ends at the first event, where the importer wants that; whether it did.
+    pub fn step_to_event(&mut self, from: f64, step: f64) -> (Answer, bool) {
+        let event = match &mut self.run {
+            Lead::Own(session) if self.stops_at_events && step > 0.0 && !self.is_over => {
+                session.next_event(from + step)
+            }
+            _ => Ok(None),
+        };
+        match event {
+            Err(why) => (Err(why), false),
+            Ok(None) => (self.step(from, step), false),
+            Ok(Some(time)) => {
+                let answer = self.step_to(from, time - from, time);
+                let is_there = answer == Ok(Code::Ok);
+                (answer, is_there)
             }
         }
     }
@@ -384,18 +420,19 @@ impl Instance {
     pub fn restore(&mut self, kept: &Kept) -> Answer {
         self.run = kept.run.clone();
         self.is_over = kept.is_over;
-        self.seen = None;
+        self.forget();
         Ok(Code::Ok)
     }
 
     /// A state as bytes: the token of the model, then numbers.
     pub fn bytes(&self, kept: &Kept) -> Result<Vec<u8>, String> {
-        if let Lead::Other(_) = kept.run {
-            return Err("states of model exchange are kept, not written".to_string());
-        }
+        let numbers = match &kept.run {
+            Lead::Own(session) => session.numbers(),
+            Lead::Other(exchange) => exchange.numbers(),
+        };
         let mut bytes = self.shared.token.as_bytes().to_vec();
         let is_over = f64::from(u8::from(kept.is_over));
-        let numbers = [is_over].into_iter().chain(kept.run.session().numbers());
+        let numbers = [is_over].into_iter().chain(numbers);
         bytes.extend(numbers.flat_map(f64::to_le_bytes));
         Ok(bytes)
     }
@@ -409,12 +446,124 @@ impl Instance {
         let (numbers, left) = rest.as_chunks::<8>();
         let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
         let (is_over, numbers) = numbers.split_first().ok_or_else(wrong)?;
-        let session = self.shared.fresh.with_numbers(numbers);
-        let session = session.filter(|_| left.is_empty()).ok_or_else(wrong)?;
+        let run = match (&self.run, left.is_empty()) {
+            (_, false) => None,
+            (Lead::Own(_), _) => (self.shared.fresh.with_numbers(numbers))
+                .map(|session| Lead::Own(Box::new(session))),
+            (Lead::Other(_), _) => Exchange::new(self.shared.fresh.clone())
+                .with_numbers(numbers)
+                .map(|exchange| Lead::Other(Box::new(exchange))),
+        };
         Ok(Kept {
-            run: Lead::Own(Box::new(session)),
+            run: run.ok_or_else(wrong)?,
             is_over: *is_over != 0.0,
         })
+    }
+}
+
+/// Messages.
+impl Instance {
+    /// Which messages are told: those of some categories, all, or those that explain errors.
+    pub fn choose_messages(&mut self, is_on: bool, categories: &[String]) -> Answer {
+        let known = |name: &&String| CATEGORIES.iter().any(|(word, _)| word == name);
+        if let Some(strange) = categories.iter().find(|name| !known(name)) {
+            return Err(format!("there is no category `{strange}` of messages"));
+        }
+        self.log.wanted = match (is_on, categories.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(categories.to_vec()),
+            (false, _) => Some(vec![
+                category(Code::Error).to_string(),
+                category(Code::Fatal).to_string(),
+            ]),
+        };
+        Ok(Code::Ok)
+    }
+}
+
+/// Derivatives.
+impl Instance {
+    /// What moves when a variable does.
+    fn moved(&self, reference: u32) -> Result<Moved, String> {
+        let port = self.port(reference)?;
+        let states = self.shared.interface.states.iter().flatten();
+        match port.quantity {
+            PortValue::Input(at) => Some(Moved::Input(at)),
+            PortValue::Unknown(at) => {
+                let mut states = states;
+                states.position(|state| *state == at).map(Moved::State)
+            }
+            _ => None,
+        }
+        .ok_or_else(|| {
+            let name = &port.name;
+            format!("`{name}` is neither a state nor an input: there is no derivative by it")
+        })
+    }
+
+    fn slopes(&mut self, moved: &[(Moved, f64)]) -> Result<Slopes, String> {
+        match &mut self.run {
+            Lead::Other(exchange) => exchange.slopes(moved),
+            Lead::Own(session) => {
+                let standing = match self.standing.take() {
+                    Some(standing) => standing,
+                    None => Box::new(session.standing()?),
+                };
+                self.standing.insert(standing).slopes(moved)
+            }
+        }
+    }
+
+    /// The slope of a variable among all.
+    fn slope(&self, reference: u32, slopes: &Slopes) -> Result<f64, String> {
+        let port = self.port(reference)?;
+        let found = match port.quantity {
+            PortValue::Unknown(at) => slopes.unknowns[at],
+            PortValue::Rate(at) => slopes.rates[at],
+            PortValue::Time | PortValue::Parameter(_) => 0.0,
+            PortValue::Input(_) | PortValue::View(_) => f64::NAN,
+        };
+        match found.is_finite() {
+            true => Ok(found),
+            false => Err(format!("`{}` has no derivative here", port.name)),
+        }
+    }
+
+    /// How fast unknowns change where knowns change at rates.
+    pub fn directional(
+        &mut self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        rates: &[f64],
+        into: &mut [f64],
+    ) -> Answer {
+        let moved = knowns.iter().map(|&known| self.moved(known));
+        let moved = moved.collect::<Result<Vec<_>, _>>()?;
+        let moved: Vec<(Moved, f64)> = moved.into_iter().zip(rates.iter().copied()).collect();
+        let slopes = self.slopes(&moved)?;
+        for (&unknown, place) in unknowns.iter().zip(into) {
+            *place = self.slope(unknown, &slopes)?;
+        }
+        Ok(Code::Ok)
+    }
+
+    /// The same from the other side: how fast a sum of unknowns with weights changes with each known.
+    pub fn adjoint(
+        &mut self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        weights: &[f64],
+        into: &mut [f64],
+    ) -> Answer {
+        for (&known, place) in knowns.iter().zip(into) {
+            let moved = self.moved(known)?;
+            let slopes = self.slopes(&[(moved, 1.0)])?;
+            *place = 0.0;
+            for (&unknown, weight) in unknowns.iter().zip(weights) {
+                *place += weight * self.slope(unknown, &slopes)?;
+            }
+        }
+        Ok(Code::Ok)
     }
 }
 
@@ -433,13 +582,13 @@ impl Instance {
     }
 
     pub fn set_time(&mut self, time: f64) -> Answer {
-        self.seen = None;
+        self.forget();
         self.exchange()?.set_time(time)?;
         Ok(Code::Ok)
     }
 
     pub fn set_states(&mut self, states: &[f64]) -> Answer {
-        self.seen = None;
+        self.forget();
         self.exchange()?.set_states(states)?;
         Ok(Code::Ok)
     }
@@ -476,7 +625,11 @@ impl Instance {
 
     /// An event: whether the states were moved onto the constraints.
     pub fn update(&mut self) -> Result<bool, String> {
-        self.seen = None;
+        self.forget();
+        if let Lead::Own(_) = self.run {
+            // What an event changes has happened within the step that led to it.
+            return Ok(false);
+        }
         let exchange = self.exchange()?;
         let before = exchange.states()?.to_vec();
         exchange.project()?;

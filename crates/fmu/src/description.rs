@@ -17,7 +17,7 @@ pub enum Version {
 }
 
 /// Messages are sorted into these.
-const CATEGORIES: &[(&str, &str)] = &[
+pub const CATEGORIES: &[(&str, &str)] = &[
     ("logStatusWarning", "what to know beside the numbers"),
     ("logStatusDiscard", "why a step ended before its time"),
     ("logStatusError", "why a call was refused"),
@@ -94,16 +94,29 @@ pub(crate) fn identifier(name: &str) -> String {
 /// What kinds of FMU it is, and what each can do.
 fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Version) {
     let yes = || "true".to_string();
+    let mut derivatives = match (model.hybrid.is_some(), version) {
+        (true, _) => Vec::new(),
+        (_, Version::Two) => vec![("providesDirectionalDerivative", yes())],
+        (_, Version::Three) => vec![
+            ("providesDirectionalDerivatives", yes()),
+            ("providesAdjointDerivatives", yes()),
+        ],
+    };
     let name = ("modelIdentifier", identifier(&model.name));
     if has_exchange {
         let keeps = match version {
             Version::Two => "canGetAndSetFMUstate",
             Version::Three => "canGetAndSetFMUState",
         };
-        let mut attributes = vec![name.clone(), (keeps, yes())];
+        let writes = match version {
+            Version::Two => "canSerializeFMUstate",
+            Version::Three => "canSerializeFMUState",
+        };
+        let mut attributes = vec![name.clone(), (keeps, yes()), (writes, yes())];
         if version == Version::Three {
             attributes.push(("needsCompletedIntegratorStep", yes()));
         }
+        attributes.extend(derivatives.iter().cloned());
         element(xml, 1, "ModelExchange", &attributes, true);
     }
     let order = (
@@ -113,7 +126,7 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
             Some(_) => "0".to_string(),
         },
     );
-    let attributes = match version {
+    let mut attributes = match version {
         Version::Two => vec![
             name,
             ("canHandleVariableCommunicationStepSize", yes()),
@@ -130,6 +143,10 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
             order,
         ],
     };
+    if model.hybrid.is_some() && version == Version::Three {
+        attributes.push(("hasEventMode", yes()));
+    }
+    attributes.append(&mut derivatives);
     element(xml, 1, "CoSimulation", &attributes, true);
 }
 

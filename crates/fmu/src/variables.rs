@@ -232,13 +232,18 @@ fn parameters(model: &Model, system: &System, all: &mut Vec<Port>) {
             port.causality = PortKind::CalculatedParameter;
             port.initial = Some(Initial::Calculated);
             port.start = None;
-        } else if parameter.ty == Type::Real && model.hybrid.is_none() {
+        } else if parameter.ty == Type::Real && !has_delays(model) {
             port.variability = PortChange::Tunable;
         }
         let bound = |expr: Option<ExprId>| expr.and_then(|expr| model.graph.as_constant(expr));
         port.bounds = [bound(parameter.min), bound(parameter.max)];
         all.push(port.declared(model, parameter.declaration));
     }
+}
+
+/// Whether the model remembers its past: then parameters do not change during a run.
+fn has_delays(model: &Model) -> bool {
+    (model.hybrid.iter()).any(|hybrid| !hybrid.delays.is_empty())
 }
 
 fn inputs(model: &Model, system: &System, all: &mut Vec<Port>) {

@@ -155,7 +155,8 @@ impl Problem {
         Ok(problem)
     }
 
-    fn with_structure(
+    /// Compiles equations with a structure that is known; whether their blocks are regular is for the caller to know.
+    pub(crate) fn with_structure(
         equations: Equations,
         structure: Structure,
         parameters: &[f64],

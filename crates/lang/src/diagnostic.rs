@@ -80,6 +80,8 @@ codes! {
     UnknownInput = "unknown-input",
     /// The data of an input cannot be used.
     BadInput = "bad-input",
+    /// A file that is no FMU, or one that breaks the rules of FMI.
+    BadFmu = "bad-fmu",
     /// Array sizes that do not fit.
     WrongSize = "wrong-size",
     /// A subscript outside the array.

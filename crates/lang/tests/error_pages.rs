@@ -20,6 +20,7 @@ const COMMAND_LINE_ONLY: &[Code] = &[
     Code::NotReducible,
     Code::UnknownInput,
     Code::BadInput,
+    Code::BadFmu,
 ];
 
 const FILE: &str = "example.mo";

@@ -85,6 +85,10 @@ Examples:
   daelight check pendulum-chain --set N=20000
   daelight check arm.mo --units strict
   cat robot.mo | daelight check -
+  daelight check motor.fmu
+
+Of an FMU of any tool its archive and its description are read, and what breaks
+the rules of FMI 2.0 or 3.0 is shown; nothing of it is run or unpacked.
 
 Quantities of different units that are added, compared or made equal are
 reported as warnings with both units; with --units strict they are errors, and
@@ -156,6 +160,10 @@ Examples:
   daelight solve e12 --plot stills.svg --plot-what drawing
   daelight solve index3-toy --method bdf-fixed --order 1 --step 0.1
   daelight solve e1 --method bdf-fixed --order 3 --step 0.001 --form dummy --scale 1
+  daelight solve motor.fmu --to 2 --set R=2.5 --out run.csv
+
+An FMU of any tool runs by co-simulation, in a process of its own: a library that
+crashes takes no values along, and --budget ends one that hangs.
 
 --stop-when takes an expression of the model: its unknowns, der(x), parameters
 and time.

@@ -119,6 +119,10 @@ pub struct SolveArgs {
 
     #[command(flatten)]
     pub picture: RunPictureArgs,
+
+    /// Run the library of an FMU as standard input says.
+    #[arg(long, hide = true)]
+    pub guest: bool,
 }
 
 /// What `--method bdf-fixed` takes.

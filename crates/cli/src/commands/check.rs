@@ -10,6 +10,9 @@ use daelight_show::record::{CheckRecord, to_json};
 pub fn check(arguments: &CheckArgs, terminal: &Terminal) -> Ended {
     let units = arguments.units.meaning();
     let arguments = &arguments.model;
+    if daelight_fmu::is_fmu(&arguments.model) {
+        return super::foreign::check(arguments, terminal);
+    }
     if asks_for_least_norm(arguments) {
         return Err(terminal.no_least_norm());
     }

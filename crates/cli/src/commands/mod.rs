@@ -10,6 +10,7 @@ mod explain;
 mod feedforward;
 mod fit;
 mod fmu;
+mod foreign;
 mod gradient;
 mod init;
 mod linearize;

@@ -24,6 +24,9 @@ const MAX_POINTS: usize = 10_000_000;
 
 /// Integrates a model, by constant steps if they are asked for.
 pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
+    if daelight_fmu::is_fmu(&arguments.model.model) {
+        return super::foreign::solve(arguments, terminal);
+    }
     let options = SolveOptions {
         from: arguments.from,
         to: arguments.to,
@@ -170,7 +173,7 @@ fn differentiate(
 }
 
 /// Whether the values themselves are asked for on standard output.
-fn to_standard_output(model: &ModelArgs) -> bool {
+pub fn to_standard_output(model: &ModelArgs) -> bool {
     model.out.as_deref() == Some(Path::new(STANDARD_OUTPUT))
 }
 
@@ -238,7 +241,7 @@ pub fn check_numbers(options: &SolveOptions) -> Result<(), Wrong> {
 }
 
 /// Refuses what cannot be done before any work is done.
-fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong> {
+pub fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong> {
     check_ending(arguments.model.out.as_deref())?;
     if arguments.model.json && to_standard_output(&arguments.model) {
         return Err((
@@ -316,8 +319,13 @@ pub fn times_outside((from, to): (f64, f64), arguments: &SolveArgs) -> Option<St
 }
 
 /// The times asked for, as far as the run goes.
-pub fn requested_times(
-    system: &System,
+pub fn requested_times(system: &System, run: (f64, f64, f64), arguments: &SolveArgs) -> Vec<f64> {
+    output_times(system.experiment().interval, run, arguments)
+}
+
+/// The same where an experiment has an interval, or none.
+pub fn output_times(
+    interval: Option<f64>,
     (from, to, reached): (f64, f64, f64),
     arguments: &SolveArgs,
 ) -> Vec<f64> {
@@ -331,7 +339,7 @@ pub fn requested_times(
                 .collect()
         }
         (None, points) => {
-            let n = points.unwrap_or(match system.experiment().interval {
+            let n = points.unwrap_or(match interval {
                 Some(step) if step > 0.0 => {
                     let n = ((to - from).abs() / step).round() + 1.0;
                     if n.is_finite() {

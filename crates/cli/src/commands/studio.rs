@@ -98,8 +98,8 @@ fn opened(what: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, Option<S
     Ok((folder, Some(file)))
 }
 
-/// How a worker is started: this program again, or Python with it.
-fn worker(folder: &Path) -> Vec<OsString> {
+/// How this program is started again: by itself, or by Python with it.
+pub fn this_program() -> Vec<OsString> {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("daelight"));
     let is_python = (program.file_name())
         .is_some_and(|name| name.to_string_lossy().to_lowercase().starts_with("python"));
@@ -107,6 +107,12 @@ fn worker(folder: &Path) -> Vec<OsString> {
     if is_python {
         words.extend(["-m", "daelight"].map(OsString::from));
     }
+    words
+}
+
+/// How a worker is started.
+fn worker(folder: &Path) -> Vec<OsString> {
+    let mut words = this_program();
     let folder = folder
         .canonicalize()
         .unwrap_or_else(|_| folder.to_path_buf());

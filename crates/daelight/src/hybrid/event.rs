@@ -137,12 +137,8 @@ impl Driver<'_> {
 
     /// Gives the equations of the present mode the held values.
     pub(super) fn hold(&mut self) -> Result<(), HybridEnd> {
-        let changes: Vec<(usize, f64)> = self
-            .hybrid
-            .held_parameters()
-            .map(|p| (p, self.values[p]))
-            .collect();
         let system = &mut self.modes.list[self.mode].system;
+        let changes = super::values::settings(system, &self.out.held, &self.values);
         system
             .set_parameters(&changes)
             .map_err(|error| HybridEnd::NoPoint {

@@ -12,6 +12,7 @@ mod impulse;
 mod mode;
 mod program;
 mod restart;
+mod resume;
 mod scan;
 mod search;
 mod start;
@@ -20,6 +21,7 @@ mod zeno;
 
 pub use event::{Change, Event};
 pub use mode::Mode;
+pub(crate) use resume::{Middle, resume_hybrid};
 pub(crate) use scan::EventScan;
 pub use scan::Events;
 pub(crate) use start::conditions;

@@ -53,6 +53,13 @@ impl<'m> Modes<'m> {
     ) -> Self {
         let mut model = model.clone();
         model.symbols.set_signals(signals.clone());
+        // Inputs without a signal are 0, in conditions too.
+        let zero = model.graph.constant(0.0);
+        for (at, input) in model.inputs.iter_mut().enumerate() {
+            if !signals.iter().any(|(driven, _)| *driven == at) {
+                input.definition.get_or_insert(zero);
+            }
+        }
         Self {
             model: Arc::new(model),
             hybrid,

@@ -243,7 +243,7 @@ impl HybridSolution {
     }
 
     /// The last leg that begins at a time or before.
-    fn leg_at(&self, time: f64) -> Option<usize> {
+    pub(super) fn leg_at(&self, time: f64) -> Option<usize> {
         let begins = |leg: &Stretch| leg.trajectory.span().is_none_or(|(from, _)| from <= time);
         self.legs.partition_point(begins).checked_sub(1)
     }
@@ -297,10 +297,10 @@ impl HybridSolution {
     }
 
     /// The equations of a leg, with all that is discrete at its value.
-    fn equations_of(&self, leg: &Stretch) -> Option<System> {
+    pub(super) fn equations_of(&self, leg: &Stretch) -> Option<System> {
         let mut system = self.modes[leg.mode].system.clone();
-        let held: Vec<(usize, f64)> = self.held.iter().map(|&p| (p, leg.parameters[p])).collect();
-        system.set_parameters(&held).ok()?;
+        let changes = settings(&system, &self.held, &leg.parameters);
+        system.set_parameters(&changes).ok()?;
         Some(system)
     }
 
@@ -337,4 +337,12 @@ impl HybridSolution {
         }
         sampler.finish()
     }
+}
+
+/// What a system of a mode is to be given so that its parameters have these values: what is held, and what was set from outside.
+pub(super) fn settings(system: &System, held: &[usize], values: &[f64]) -> Vec<(usize, f64)> {
+    let own = system.parameters();
+    let differs = |&p: &usize| own.values()[p] != values[p] && own.settable(p).is_ok();
+    let set = held.iter().copied().chain((0..own.len()).filter(differs));
+    set.map(|p| (p, values[p])).collect()
 }

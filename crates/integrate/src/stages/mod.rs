@@ -25,6 +25,7 @@ use daelight_stiff::Statistics;
 pub(crate) use project::Projected;
 pub(crate) use rough::MAX_LEAST_LENGTH;
 pub(crate) use scaling::Scaling;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A scaled residual up to this is rounding: four units for each operation of a short equation.
@@ -35,7 +36,7 @@ pub(crate) const SETTLED: f64 = 1e-8;
 
 /// Everything needed to solve the stages; nothing allocates after it is made.
 pub(crate) struct Stages<'p> {
-    problem: &'p Problem,
+    problem: Cow<'p, Problem>,
     jet: PackedJet,
     jacobian: Values,
     /// The same as native code, once it was asked for.
@@ -83,6 +84,23 @@ impl<'p> Stages<'p> {
     /// Room for series with stages up to `n_stages`.
     pub fn new(
         problem: &'p Problem,
+        n_stages: usize,
+        tolerances: &Tolerances,
+    ) -> Result<Self, LinalgError> {
+        Self::of(Cow::Borrowed(problem), n_stages, tolerances)
+    }
+
+    /// The same for whoever keeps them beside the equations.
+    pub fn owning(
+        problem: Problem,
+        n_stages: usize,
+        tolerances: &Tolerances,
+    ) -> Result<Stages<'static>, LinalgError> {
+        Stages::of(Cow::Owned(problem), n_stages, tolerances)
+    }
+
+    fn of(
+        problem: Cow<'p, Problem>,
         n_stages: usize,
         tolerances: &Tolerances,
     ) -> Result<Self, LinalgError> {
@@ -147,24 +165,11 @@ impl<'p> Stages<'p> {
         })
     }
 
-    /// Solves the same equations with other values of their parameters; not by native code.
-    pub fn set_parameters(&mut self, parameters: &[f64]) {
-        debug_assert!(self.native.is_none(), "native code has its own");
-        let into = self.jet.inputs_mut().parameters_mut();
-        into.copy_from_slice(parameters);
-        let into = self.jacobian.inputs_mut().parameters_mut();
-        into.copy_from_slice(&parameters[..into.len()]);
-        // Nothing of the points before is left.
-        for row in self.scalings.iter_mut().flat_map(|s| &mut s.rows) {
-            row.size = 0.0;
-        }
-    }
-
     /// Evaluates by native code from now on, and gives that of the system Jacobian. The results are the same numbers.
     pub fn compile(&mut self) -> Result<Arc<NativeCode>, NativeError> {
         // Every number of the sums is read once: nothing is gained by an allocator that weighs its registers.
         let tier = Tier::Quick;
-        let problem = self.problem;
+        let problem = &*self.problem;
         let shape = SeriesShape {
             n_stages: self.n_stages,
             offsets: &problem.structure().offsets().variable,
@@ -187,8 +192,24 @@ impl<'p> Stages<'p> {
     }
 
     /// What is being solved.
-    pub fn problem(&self) -> &'p Problem {
-        self.problem
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// Gives the parameters other values; native code keeps the old ones.
+    pub fn set_parameters(&mut self, values: &[f64]) {
+        self.problem = Cow::Owned(self.problem.at_values(values));
+        let inputs = [self.jet.inputs_mut(), self.jacobian.inputs_mut()];
+        for inputs in inputs {
+            inputs.parameters_mut().copy_from_slice(values);
+        }
+        self.native = None;
+    }
+
+    /// Forgets the sizes of equations at earlier points, so that what is found does not depend on them.
+    pub fn forget_sizes(&mut self) {
+        let rows = self.scalings.iter_mut().flat_map(|s| &mut s.rows);
+        rows.for_each(|row| row.size = 0.0);
     }
 
     /// The factored system Jacobian.

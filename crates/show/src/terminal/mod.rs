@@ -19,7 +19,9 @@ pub use fit::fit;
 pub use frame::frame;
 pub use gradient::gradient;
 pub use linear::linearize;
-pub use run::{energy, modes, nature_words, open_direction, singularity_text, solve, time_words};
+pub use run::{
+    energy, guest, modes, nature_words, open_direction, singularity_text, solve, time_words,
+};
 pub(crate) use singular::always_sentence;
 pub use singular::singular;
 pub(crate) use start::adjusted_sentence;

@@ -19,26 +19,7 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
         page.push('\n');
         page.push_str(&singularity_text(found));
     }
-    if !report.last.is_empty() && report.last.len() <= 40 {
-        let values: Vec<String> = report
-            .last
-            .iter()
-            .map(|(name, value)| format!("{name} = {}", value.as_f64().map_or("?".into(), short)))
-            .collect();
-        let lead = if report.status == "success" {
-            "At the end"
-        } else {
-            "At the last point"
-        };
-        page.push('\n');
-        page.push_str(&wrapped(&format!("{lead}: {}.", values.join(", "))));
-    } else if !report.last.is_empty() {
-        page.push('\n');
-        page.push_str(&wrapped(&format!(
-            "{}, too many to print: --out run.csv has them, and `daelight plot run.csv NAME` draws one.",
-            count(report.last.len(), "unknown")
-        )));
-    }
+    page.push_str(&last_values(report));
     if let Some(found) = &report.sensitivities {
         page.push_str(&super::sensitivity::sensitivities(found));
     }
@@ -86,6 +67,43 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     }
     for warning in &report.warnings {
         page.push_str(&wrapped(warning));
+    }
+    page
+}
+
+/// The values at the last point, or where they are.
+fn last_values(report: &SolveRecord) -> String {
+    if !report.last.is_empty() && report.last.len() <= 40 {
+        let values: Vec<String> = report
+            .last
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", value.as_f64().map_or("?".into(), short)))
+            .collect();
+        let lead = if report.status == "success" {
+            "At the end"
+        } else {
+            "At the last point"
+        };
+        format!("\n{}", wrapped(&format!("{lead}: {}.", values.join(", "))))
+    } else if !report.last.is_empty() {
+        let text = format!(
+            "{}, too many to print: --out run.csv has them, and `daelight plot run.csv NAME` draws one.",
+            count(report.last.len(), "unknown")
+        );
+        format!("\n{}", wrapped(&text))
+    } else {
+        String::new()
+    }
+}
+
+/// A run of an FMU for people.
+pub fn guest(report: &SolveRecord, model: &str) -> String {
+    let mut page = format!("{model}: {}\n{}", report.message, last_values(report));
+    if !report.warnings.is_empty() {
+        page.push_str("\nMessages\n");
+    }
+    for line in report.warnings.iter().flat_map(|text| text.lines()) {
+        page.push_str(&format!("  {line}\n"));
     }
     page
 }
