@@ -172,6 +172,7 @@ impl<'p> QuickStarts<'p> {
     pub fn find(&mut self, start: &Start, parameters: &[f64]) -> Option<QuickStart> {
         let stages = &mut self.stages;
         stages.set_parameters(parameters);
+        stages.forget_sizes();
         stages.set_point(start.time, &start.point(self.problem).ok()?);
         let is_fixed = |order: usize, unknown: usize| start.is_fixed(order, unknown);
         if !stages.project_straight(is_fixed).ok()? {
