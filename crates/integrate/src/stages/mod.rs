@@ -196,7 +196,7 @@ impl<'p> Stages<'p> {
         &self.problem
     }
 
-    /// Gives the parameters other values; native code keeps the old ones and is left. Nothing of the points before counts.
+    /// Gives the parameters other values; native code keeps the old ones and is left.
     pub fn set_parameters(&mut self, values: &[f64]) {
         self.problem.to_mut().set_values(values);
         for inputs in [self.jet.inputs_mut(), self.jacobian.inputs_mut()] {
@@ -204,7 +204,6 @@ impl<'p> Stages<'p> {
             into.copy_from_slice(&values[..into.len()]);
         }
         self.native = None;
-        self.forget_sizes();
     }
 
     /// Forgets the sizes of equations at earlier points, so that what is found does not depend on them.
