@@ -116,7 +116,7 @@ pub struct Reader<'a> {
 
 /// The way back of one reader, or of many.
 pub(crate) enum Way<'a> {
-    Own(WayBack),
+    Own(Box<WayBack>),
     Shared(&'a mut WayBack),
 }
 

@@ -81,8 +81,7 @@ fn limits(
 ) -> Option<Vec<Result<f64, String>>> {
     let times = (0..DISTANCES.n).map(|k| time - DISTANCES.first * (time - from) * 0.25_f64.powi(k));
     let is_known = |at: &f64| (until - at) * (time - from) >= 0.0;
-    let rows: Vec<Vec<Result<f64, String>>> =
-        times.filter(is_known).map_while(|time| at(time)).collect();
+    let rows: Vec<Vec<Result<f64, String>>> = times.filter(is_known).map_while(at).collect();
     let n = rows.first()?.len();
     let limit = |k: usize| {
         let values: Vec<f64> = (rows.iter().map(|row| row[k].clone())).collect::<Result<_, _>>()?;

@@ -374,9 +374,10 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
     // Those with the fewest unknowns say most: the one too many is often `x = 0`.
     let mut equations = part.equations.clone();
     if n > LISTED && model.components_in(&equations).is_empty() {
-        equations.sort_by_key(|&equation| {
+        let mut walker = Walker::new();
+        equations.sort_by_cached_key(|&equation| {
             let residual = model.equations[equation].residual;
-            Walker::new().symbols(&model.graph, &[residual]).len()
+            walker.symbols(&model.graph, &[residual]).len()
         });
     }
     for &equation in equations.iter().take(LISTED) {

@@ -204,6 +204,10 @@ impl<'a> Converter<'a> {
             };
             let angle = term(&product);
             let (text, value) = (self.ring.text(&angle), self.ring.value(&angle));
+            let inner = text
+                .strip_prefix('(')
+                .and_then(|text| text.strip_suffix(')'));
+            let text = inner.unwrap_or(&text).to_string();
             for (own, shift) in self.angles.iter_mut().zip(shifts) {
                 if shift == RBig::ZERO {
                     continue;

@@ -423,8 +423,10 @@ fn combination(model: &Model, constraints: &Constraints, multiples: &[i32]) -> S
             text.push_str(&format!("{}*", ratio.numerator()));
         }
         let name = &model.unknowns[angle.unknown].name;
+        let is_alone = ratio.is_one() && multiples.iter().filter(|k| **k != 0).count() == 1;
         match angle.shift.text.as_str() {
             "" => text.push_str(name),
+            shift if is_alone && multiple > 0 => text.push_str(&format!("{name}{shift}")),
             shift => text.push_str(&format!("({name}{shift})")),
         }
         if !ratio.denominator().is_one() {

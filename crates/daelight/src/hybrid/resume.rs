@@ -26,7 +26,7 @@ impl HybridSolution {
         let system = self.equations_of(leg).ok_or_else(no_value)?;
         let mut reader = Reader {
             trajectory: &leg.trajectory,
-            way: crate::observe::Way::Own(leg.route.way_back(&system)),
+            way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
         };
         let jet = reader.jet(time).ok_or_else(no_value)?;
         // Where an event ends the stretch its derivatives are those of the other side.

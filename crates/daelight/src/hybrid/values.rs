@@ -130,7 +130,7 @@ impl Sampler {
             .map_err(|error| error.to_string())?;
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
-            way: crate::observe::Way::Own(leg.route.way_back(&system)),
+            way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
         };
         let span = leg.trajectory.span();
         let end = span.map(|span| span.1);
@@ -267,7 +267,7 @@ impl HybridSolution {
                 let (trajectory, way) = (&leg.trajectory, leg.route.way_back(system));
                 crate::observe::Reader {
                     trajectory,
-                    way: crate::observe::Way::Own(way),
+                    way: crate::observe::Way::Own(way.into()),
                 }
             });
             for &(place, time) in here {
@@ -314,7 +314,7 @@ impl HybridSolution {
         let system = system.ok_or_else(|| format!("no value at t = {time}"))?;
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
-            way: crate::observe::Way::Own(leg.route.way_back(&system)),
+            way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
         };
         match reader.values(within(leg.trajectory.span(), time)) {
             Ok(Some(values)) => Ok((values, leg.parameters.clone())),

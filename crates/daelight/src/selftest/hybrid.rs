@@ -105,7 +105,12 @@ impl Driver {
         let on_for = first + (n - 1).div_euclid(2) as f64 * period;
         let off_for = (n / 2) as f64 * period;
         let rest = 0.5 * period;
-        let value = a * on_for - b * off_for + if n % 2 == 0 { a * rest } else { -b * rest };
+        let value = a * on_for - b * off_for
+            + if n.is_multiple_of(2) {
+                a * rest
+            } else {
+                -b * rest
+            };
         Self {
             equations: vec![
                 format!("der({x}) = if {on} then {a} else -{b};"),

@@ -106,9 +106,9 @@ impl Legs<'_> {
         let held = |unknown: usize, value: f64| Row::Value { unknown, value };
         let own = states.chosen().iter().map(|&j| held(j, jet.values()[j]));
         let mut conditions: Vec<Row> = own.collect();
-        for k in 0..directions.len() {
+        for (k, rates) in rates.iter().enumerate().take(directions.len()) {
             let first = stride * (k + 1);
-            let moves = corner.time_moves(&values[first..first + n], &rates[k]);
+            let moves = corner.time_moves(&values[first..first + n], rates);
             for j in 0..n {
                 guess[first + j] += corner.falls[j] * moves;
             }

@@ -65,7 +65,7 @@ impl Solution {
     pub fn reader(&self, system: &System) -> Reader<'_> {
         Reader {
             trajectory: &self.run.trajectory,
-            way: Way::Own(self.route.way_back(system)),
+            way: Way::Own(self.route.way_back(system).into()),
         }
     }
 

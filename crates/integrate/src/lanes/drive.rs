@@ -492,10 +492,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         self.next[..n_point].copy_from_slice(&self.point);
         let found = self.solver.project(&time, &mut self.next);
         let rtol = self.options.tolerances.rtol;
-        let mut stale = [false; W];
-        for lane in 0..W {
-            stale[lane] = found.state_change[lane] > rtol;
-        }
+        let stale: [bool; W] = std::array::from_fn(|lane| found.state_change[lane] > rtol);
         if stale.iter().any(|stale| *stale) {
             self.solver.factor(&time, &self.next, &stale);
         }
@@ -608,11 +605,8 @@ impl<'p, const W: usize> Drive<'p, W> {
         if self.is_dense {
             self.keep_pieces(good);
         }
-        for lane in 0..W {
+        for lane in (0..W).filter(|&lane| good[lane]) {
             let held = &mut self.lanes[lane];
-            if !good[lane] {
-                continue;
-            }
             held.n_samples += 1;
             if held.is_fresh {
                 held.is_fresh = false;

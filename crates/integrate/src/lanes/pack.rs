@@ -53,12 +53,8 @@ impl<const W: usize> Pack<W> {
     #[inline(always)]
     pub fn or(self, holds: &[bool; W], other: Self) -> Self {
         let mut out = self;
-        for lane in 0..W {
-            out.0[lane] = if holds[lane] {
-                other.0[lane]
-            } else {
-                self.0[lane]
-            };
+        for (lane, holds) in holds.iter().enumerate() {
+            out.0[lane] = if *holds { other.0[lane] } else { self.0[lane] };
         }
         out
     }
@@ -66,7 +62,8 @@ impl<const W: usize> Pack<W> {
     /// The same numbers, NaN for what is infinite: it must not become a number again.
     #[inline(always)]
     pub fn clean(self) -> Self {
-        self - (self - self)
+        let zero = self.with(self, |a, b| a - b);
+        self - zero
     }
 
     /// A whole power, by the squarings of [`f64::powi`].

@@ -348,11 +348,11 @@ fn follow(
     rested: &mut Vec<usize>,
 ) -> bool {
     let mut is_changed = false;
-    for branch in 0..stages.n_branches() {
+    for (branch, before) in before.iter().enumerate().take(stages.n_branches()) {
         let held = stages.sides()[branch];
         // What rests on its surface stays within its accuracy unless it jumps.
         let (value, size) = stages.switching(branch, 0);
-        let has_jumped = (value - before[branch]).abs() > SIDE_SURFACE * size;
+        let has_jumped = (value - before).abs() > SIDE_SURFACE * size;
         let is_located = varied.contains(&branch) || held == Ordering::Equal && !has_jumped;
         let way = if is_located { way } else { way.beside() };
         let side = match decisive(stages, branch, way) {
