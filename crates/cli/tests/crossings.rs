@@ -323,3 +323,25 @@ fn a_rest_that_ends_is_told() {
         );
     }
 }
+
+/// A pulse has its area in seconds, in picoseconds and in years: the unit of time is no size of its own.
+#[test]
+fn pulses_have_their_area_in_every_unit_of_time() {
+    let mut random = Random(29);
+    for unit in [1e-15, 1e-12, 1e-9, 1e-6, 1.0, 1e6, 1e9] {
+        let [from, long] = [random.between(1.0, 6.0), random.between(1e-4, 2.0)];
+        let [a, b] = [from * unit, (from + long) * unit];
+        let text = format!(
+            "model M\n  Real y(start = 0, fixed = true);\nequation\n  der(y) = if time > {a:e} and time < {b:e} then {:e} else 0;\nend M;\n",
+            1.0 / unit
+        );
+        for method in ["auto", "taylor", "radau", "bdf"] {
+            let found = solve(&text, 10.0 * unit, &["--method", method]);
+            let y = found["final"]["y"].as_f64().expect("a value");
+            assert!(
+                (y - long).abs() < 1e-7,
+                "{y} for {long} by {method}\n{text}"
+            );
+        }
+    }
+}

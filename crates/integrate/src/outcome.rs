@@ -348,7 +348,7 @@ impl Run {
         self.singularities
             .sort_by(|a, b| (a.time * direction).total_cmp(&(b.time * direction)));
         self.singularities.dedup_by(|later, earlier| {
-            let width = SAME_POINT * later.time.abs().max(1.0)
+            let width = SAME_POINT * later.time.abs().max((end - start).abs().min(1.0))
                 + 3.0 * (later.evidence.uncertainty + earlier.evidence.uncertainty);
             let is_same = later.block == earlier.block && later.argument == earlier.argument;
             is_same && (later.time - earlier.time).abs() <= width

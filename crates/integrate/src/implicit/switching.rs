@@ -2,6 +2,7 @@
 
 use super::Course;
 use crate::outcome::{Failure, StopReason, Switch};
+use crate::tolerances::SAME_SWITCH;
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
 use crate::watch::branches::FirstSwitch;
@@ -15,7 +16,8 @@ impl Course<'_> {
     /// Keeps the piece up to a switch, and begins again there; the reason if the run ends.
     pub(super) fn switch(&mut self, switch: &FirstSwitch) -> Option<StopReason> {
         let time = switch.time;
-        let is_there = (time - self.time).abs() <= 1e-12 * time.abs().max(1.0);
+        let size = time.abs().max((self.options.t_end - time).abs().min(1.0));
+        let is_there = (time - self.time).abs() <= SAME_SWITCH * size;
         self.n_at_once = if is_there { self.n_at_once + 1 } else { 0 };
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, switch.width);

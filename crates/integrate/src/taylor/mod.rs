@@ -22,7 +22,9 @@ use crate::sliding;
 use crate::stages::{Projected, Stages};
 use crate::start::{self, Start, StartError};
 use crate::step::{self, StepRule};
-use crate::tolerances::{FORCING_DECIDING, FORCING_TOLERANCES, MAX_RESIDUAL, UNCONFIRMED};
+use crate::tolerances::{
+    FORCING_DECIDING, FORCING_TOLERANCES, MAX_RESIDUAL, SAME_SWITCH, UNCONFIRMED,
+};
 use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
@@ -407,7 +409,7 @@ impl<'p> Taylor<'p> {
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
             // What begins at the very end is not part of the run.
-            && remaining - s > 1e-12 * self.options.t_end.abs().max(1.0)
+            && remaining - s > SAME_SWITCH * self.options.t_end.abs().max(s)
         {
             return self.switch(s, branch);
         }

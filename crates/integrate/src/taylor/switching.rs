@@ -105,9 +105,9 @@ impl Taylor<'_> {
     /// Restarts on the other side of a branch, at its switching time.
     pub(super) fn switch(&mut self, s: f64, branch: usize) -> Option<StopReason> {
         let time = self.time + self.direction * s;
-        let scale = time.abs().max(1.0);
-        // All branches that switch at this very time go together: abs(x) and x > 0, say.
-        let width = SAME_SWITCH * scale.max(s);
+        // All branches that switch at this very time go together: abs(x) and x > 0, say. Times of picoseconds are no less apart.
+        let width = SAME_SWITCH * time.abs().max(s);
+        let at_once = SAME_SWITCH * time.abs().max((self.options.t_end - time).abs().min(1.0));
         let together: Vec<usize> = (0..self.stages.n_branches())
             .filter(|&other| {
                 let beyond = s + 2.0 * width;
@@ -169,7 +169,7 @@ impl Taylor<'_> {
             expr,
             state_change: projected.state_change,
         });
-        self.quick_switches = if s < 1e-12 * scale {
+        self.quick_switches = if s <= at_once {
             self.quick_switches + 1
         } else {
             0

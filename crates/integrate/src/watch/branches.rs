@@ -156,7 +156,7 @@ impl BranchFunctions {
             .iter()
             .map(|&(time, _)| time)
             .min_by(|a, b| distance(*a).total_cmp(&distance(*b)))?;
-        let width = (SAME_SWITCH * first.abs().max(1.0)).max(1e-9 * distance(first));
+        let width = (SAME_SWITCH * first.abs()).max(1e-9 * distance(first));
         let together = times
             .iter()
             .filter(|(time, _)| (time - first).abs() <= width);
