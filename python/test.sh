@@ -22,8 +22,8 @@ if [ "${1:-}" = --wheel ]; then
   cargo build --release --locked -p daelight-cli
   export DAELIGHT_PROGRAM="$PWD/target/release/daelight"
 else
-  # The whole workspace, so that the dependencies are those that its tests were built with.
-  cargo build --workspace --locked --features daelight-python/extension-module
+  # The whole workspace with its examples, so that the dependencies are those that its tests were built with.
+  cargo build --workspace --lib --bins --examples --locked --features daelight-python/extension-module
   rm -f python/daelight/_daelight*.so
   cp target/debug/lib_daelight.so python/daelight/_daelight.abi3.so
   export PYTHONPATH="$PWD/python" DAELIGHT_PROGRAM="$PWD/target/debug/daelight"

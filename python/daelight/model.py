@@ -107,7 +107,13 @@ class Parameters(Mapping[str, float]):
 
 @dataclass(frozen=True)
 class Gradient:
-    """A number that a run leads to, and its derivatives; see `Model.gradient`."""
+    """A number that a run leads to, and its derivatives; see `Model.gradient`.
+
+    >>> import daelight
+    >>> text = "model Line parameter Real a = 2, b = 3; Real x; equation x = a*time + b; end Line;"
+    >>> round(daelight.Model.from_source(text).gradient("x", ["a"], (0, 4)).value, 6)
+    11.0
+    """
 
     value: float
     """The number."""
