@@ -142,3 +142,24 @@ fn exit_codes() {
         );
     }
 }
+
+/// What is added to an angle everywhere and is no number is told with it: its values hold whatever it is.
+#[test]
+fn shifts_by_symbols_are_told_with_their_angles() {
+    let ask = |text: &str, more: &[&str]| {
+        let arguments = [&["singular", "-", "--json"], more].concat();
+        common::document(&common::daelight_with_input(&arguments, text.as_bytes()))
+    };
+    let found = ask(
+        "model M Real q; equation cos(q - 0.5*time) = 1; end M;",
+        &[],
+    );
+    assert_eq!(found["n_configurations"], 1, "{found}");
+    assert_eq!(found["configurations"][0]["angles"]["q - 0.5*time"], 0.0);
+    let text = "model M parameter Real f = 0.3; Real p, r; equation cos(p + f) + cos(r) = 2; sin(p + f) + sin(r) = 0; end M;";
+    let kept = ask(text, &["--parameters", "f"]);
+    assert_eq!(kept["configurations"][0]["angles"]["p + f"], 0.0, "{kept}");
+    let at_number = ask(text, &[]);
+    let p = at_number["configurations"][0]["angles"]["p"].as_f64();
+    assert!(p.is_some_and(|p| (p + 0.3).abs() < 1e-15), "{at_number}");
+}

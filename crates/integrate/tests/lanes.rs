@@ -96,30 +96,6 @@ const PENDULUM: &str = "model Pendulum  parameter Real L = 1;  Real x(start = L)
     equation  der(x) = u;  der(y) = v;  der(u) = -f*x;  der(v) = -f*y - 9.81;  x^2 + y^2 = L^2;  end Pendulum;";
 
 #[test]
-#[ignore = "a measurement: --ignored --nocapture"]
-fn how_long_a_pendulum_takes() {
-    let mut ensemble = Ensemble::new(PENDULUM, "L", 10.0);
-    let starts: Vec<_> = (0..500)
-        .map(|k| ensemble.start(1.0 + 0.002 * f64::from(k)).1)
-        .collect();
-    for width in [8, 16] {
-        for is_dense in [false, true] {
-            let settings = LaneSettings { width, is_dense };
-            let began = std::time::Instant::now();
-            let mut n = 0;
-            for _ in 0..20 {
-                n = ensemble.together(&starts, settings, 1e-8).len();
-            }
-            let each = began.elapsed().as_secs_f64() / 20.0 / n as f64;
-            println!(
-                "{width} lanes, dense {is_dense}: {:.2} us a run",
-                1e6 * each
-            );
-        }
-    }
-}
-
-#[test]
 fn runs_side_by_side_are_those_alone_bit_by_bit() {
     let mut ensemble = Ensemble::new(PENDULUM, "L", 5.0);
     let starts: Vec<_> = (0..23)

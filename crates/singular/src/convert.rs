@@ -28,12 +28,12 @@ pub struct Angle {
 }
 
 /// A known angle that is added to an unknown wherever it occurs, so that it can be left out.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Shift {
     /// ` + 3/10`, or nothing.
     pub text: String,
-    /// Its value, where it has one.
-    pub value: f64,
+    /// Its value; `None` where it holds the time or a parameter that is kept as a symbol: the sum of both is told then.
+    pub value: Option<f64>,
 }
 
 /// The argument of a sine or cosine: multiples of unknowns, and of products of known quantities.
@@ -170,7 +170,10 @@ impl<'a> Converter<'a> {
             let alone = Monomial::power(variable, 1);
             if let Some(over) = converter.denominators.get(&alone) {
                 let over = u32::try_from(over).unwrap_or(u32::MAX);
-                let shift = Shift::default();
+                let shift = Shift {
+                    text: String::new(),
+                    value: Some(0.0),
+                };
                 converter.angles.push(Angle {
                     unknown,
                     over,
@@ -203,7 +206,7 @@ impl<'a> Converter<'a> {
                 continue;
             };
             let angle = term(&product);
-            let (text, value) = (self.ring.text(&angle), self.ring.value(&angle));
+            let text = self.ring.text(&angle);
             let inner = text
                 .strip_prefix('(')
                 .and_then(|text| text.strip_suffix(')'));
@@ -224,15 +227,10 @@ impl<'a> Converter<'a> {
                     (text, false) => format!("{size}*{text}"),
                 };
                 let sign = if is_negative { '-' } else { '+' };
-                if product != Monomial::one() {
-                    let name = &self.model.unknowns[own.unknown].name;
-                    self.warnings.insert(format!(
-                        "`{name}{} {sign} {text}` takes the place of `{name}`: values of `{name}` are those at the present parameters",
-                        own.shift.text
-                    ));
-                }
                 own.shift.text.push_str(&format!(" {sign} {text}"));
-                own.shift.value += integer::rational_to_f64(&shift) * value.unwrap_or(f64::NAN);
+                let is_number = product == Monomial::one();
+                let part = integer::rational_to_f64(&shift);
+                own.shift.value = own.shift.value.filter(|_| is_number).map(|sum| sum + part);
             }
             self.absorbed.insert(product);
         }

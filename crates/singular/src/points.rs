@@ -232,7 +232,7 @@ impl Values {
         value.unwrap_or(f64::NAN)
     }
 
-    /// The angles of the mechanism in (-pi, pi], times what they are divided by.
+    /// The unknowns that are angles in (-pi, pi], times what they are divided by; with their shifts where these are no numbers.
     pub fn angles(&self, mechanism: &Mechanism) -> Vec<f64> {
         let directions: Vec<f64> = self
             .unit_vectors(mechanism)
@@ -246,7 +246,7 @@ impl Values {
                 let terms = row.iter().zip(&directions);
                 let sum: f64 = terms.map(|(&k, d)| f64::from(k) * d).sum();
                 let over = f64::from(angle.over);
-                let sum = sum - angle.shift.value / over;
+                let sum = sum - angle.shift.value.unwrap_or(0.0) / over;
                 let wrapped = sum - turn * (sum / turn).round();
                 let wrapped = if wrapped <= -std::f64::consts::PI {
                     wrapped + turn

@@ -218,7 +218,12 @@ fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<Str
     let mut angles = Map::new();
     let found = found.angles(mechanism);
     for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
-        angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
+        let name = &model.unknowns[angle.unknown].name;
+        let name = match angle.shift.value {
+            Some(_) => name.clone(),
+            None => format!("{name}{}", angle.shift.text),
+        };
+        angles.insert(name, value.into());
     }
     [values, angles]
 }
