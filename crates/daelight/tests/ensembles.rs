@@ -166,7 +166,6 @@ fn rows_are_those_of_runs_alone() {
 }
 
 #[test]
-#[ignore = "takes minutes: 5000 points"]
 fn rows_of_many_points_are_those_of_runs_alone() {
     for case in &CASES {
         compare(case, 500, 11);
