@@ -3,6 +3,7 @@
 #
 #   python/test.sh           development build in place, pytest, mypy
 #   python/test.sh --wheel   the same on a wheel as `pip install .` makes it
+#   python/test.sh --prepare only installs what the tests need
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TERM_COLOR=never
@@ -16,6 +17,8 @@ python3 -m venv "$environment" 2>/dev/null || {
 bin="$PWD/$environment/bin"
 "$bin/pip" install --quiet --disable-pip-version-check \
   numpy scipy sympy pandas pandas-stubs xarray matplotlib mypy pyright pytest distributed nbclient nbformat ipykernel
+
+if [ "${1:-}" = --prepare ]; then exit; fi
 
 if [ "${1:-}" = --wheel ]; then
   "$bin/pip" install --quiet --disable-pip-version-check .

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens pages of `daelight report` and the studio in Chromium and uses them: tests/browser/run.sh [DAELIGHT]
+# Opens pages of `daelight report` and the studio in Chromium and uses them: tests/browser/run.sh [DAELIGHT], or --prepare to install only.
 #
 # Installs Chromium, Node and playwright-core where they are missing and can be had; says so loudly where they cannot.
 # Pages and screenshots are kept in target/browser.
@@ -23,7 +23,6 @@ install() {
     { $root apt-get update -qq && $root apt-get install -y -qq --no-install-recommends "$@"; } >/dev/null 2>&1
 }
 
-[ -x "$daelight" ] || { echo "error: there is no program $daelight" >&2; exit 2; }
 command -v chromium >/dev/null || install chromium fonts-dejavu-core || skip "no Chromium here, and none to be installed"
 command -v npm >/dev/null || install nodejs npm || skip "no Node.js here, and none to be installed"
 out=$PWD/target/browser
@@ -31,6 +30,8 @@ rm -rf "$out/pages" "$out/screenshots"
 mkdir -p "$out/pages" "$out/screenshots"
 npm install --prefix "$out" --no-save --no-package-lock --no-audit --no-fund --silent "$driver" \
     || skip "$driver cannot be had"
+if [ "${1:-}" = --prepare ]; then exit; fi
+[ -x "$daelight" ] || { echo "error: there is no program $daelight" >&2; exit 2; }
 
 page() {
     "$daelight" -q report "${@:2}" --out "$out/pages/$1.html"

@@ -1,15 +1,13 @@
 //! The constraints of Andrews' squeezing mechanism: the ideals of Arponen, Piipponen and Tuomela (2006), section by
 //! section. Counts and factors are a reference computation with two other algebra systems.
 
-mod support;
-
+use crate::support::andrews::{NAMES, ORIGINAL, at, circle, loops, p, variables, with_minors};
+use crate::support::text_in;
 use daelight_algebra::{
     Assumptions, Basis, Budget, Certificate, Components, FactorBudget, IBig, Ideal, Order,
     Polynomial, Primality, RBig, basis, components, contradiction, factor,
 };
 use std::time::Duration;
-use support::andrews::{NAMES, ORIGINAL, at, circle, loops, p, variables, with_minors};
-use support::text_in;
 
 fn budget() -> Budget {
     Budget::within(Duration::from_secs(60))

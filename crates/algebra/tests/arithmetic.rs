@@ -1,9 +1,7 @@
 //! Laws of arithmetic, divisors and resultants.
 
-mod support;
-
+use crate::support::{Random, parse, text};
 use daelight_algebra::{Fraction, IBig, Polynomial, RBig, content, gcd, primitive, resultant};
-use support::{Random, parse, text};
 
 #[test]
 fn ring_laws() {

@@ -1,9 +1,7 @@
 //! Factorisations against products of known factors.
 
-mod support;
-
+use crate::support::{Random, parse, text};
 use daelight_algebra::{FactorBudget, Factorization, IBig, Polynomial, factor, gcd, squarefree};
-use support::{Random, parse, text};
 
 fn factors(f: &Polynomial) -> Factorization {
     let result = factor(f, &FactorBudget::default());

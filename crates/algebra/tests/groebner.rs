@@ -1,14 +1,12 @@
 //! Gröbner bases: known ones, laws, limits.
 
-mod support;
-
+use crate::support::families::{cyclic, katsura};
+use crate::support::{Random, parse};
 use daelight_algebra::{
     Assumptions, Basis, Budget, Certificate, IBig, Ideal, Monomial, Order, OutOfBudget, Polynomial,
     RBig, Sign, basis, components, sign,
 };
 use std::time::{Duration, Instant};
-use support::families::{cyclic, katsura};
-use support::{Random, parse};
 
 fn degrevlex(generators: &[Polynomial], n: usize) -> Basis {
     basis(generators, &Order::degrevlex(0..n), &Budget::default()).unwrap()

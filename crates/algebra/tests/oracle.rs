@@ -1,12 +1,10 @@
 //! Another program's answers, where it can be had: FLINT through the package python-flint.
 
-mod support;
-
+use crate::support::{Random, text};
 use daelight_algebra::{Budget, FactorBudget, IBig, Monomial, Order, Polynomial, basis, factor};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use support::{Random, text};
 
 fn written(f: &Polynomial) -> String {
     let term = |(monomial, coefficient): &(Monomial, IBig)| {

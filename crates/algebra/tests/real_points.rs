@@ -1,11 +1,9 @@
 //! Real points against planted ones: all are found, none is invented, multiplicities and signs are right.
 
-mod support;
-
+use crate::support::{Random, parse};
 use daelight_algebra::real::{RealPoint, Zeros, zeros};
 use daelight_algebra::{Budget, IBig, Order, Polynomial, RBig, basis};
 use std::cmp::Ordering;
-use support::{Random, parse};
 
 fn real_points(generators: &[Polynomial], n_variables: usize) -> (usize, Vec<RealPoint>) {
     let budget = Budget::default();

@@ -1,7 +1,6 @@
 //! The exact solution of the robotic arm, as a jet, satisfies its equations and their derivatives.
 
-mod common;
-
+use crate::common;
 use daelight_analysis::Reduced;
 use daelight_expr::{Jet, JetEvaluator, PackedJet};
 

@@ -1,8 +1,7 @@
 //! The reduced form says the same as the model, and leaves with no singularity.
 
-mod common;
-
-use common::{Random, random_jet, time};
+use crate::common;
+use crate::common::{Random, random_jet, time};
 use daelight_analysis::{Reduced, System};
 use daelight_expr::{JacobianSeries, Jet, JetEvaluator, PackedJet};
 

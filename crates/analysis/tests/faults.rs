@@ -1,7 +1,6 @@
 //! What cannot be evaluated is named by its line and in the user's words.
 
-mod common;
-
+use crate::common;
 use daelight_analysis::{FaultPlace, Reduced, System};
 use daelight_expr::Jet;
 

@@ -1,8 +1,7 @@
 //! dF_i/dx_j = B_{i-j} + j E_{i-j+1}, against differences of jets, on every model of the library.
 
-mod common;
-
-use common::{Random, random_jet, scales, time};
+use crate::common;
+use crate::common::{Random, random_jet, scales, time};
 use daelight_analysis::{Reduced, System};
 use daelight_expr::{JacobianSeries, Jet, JetEvaluator, PackedJet};
 

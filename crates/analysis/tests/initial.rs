@@ -1,12 +1,9 @@
 //! Consistent starts: the library against its reference values, closest points against another minimiser, contradictions,
 //! singular points, bounds, and random systems.
 
-mod common;
-#[path = "indices/random.rs"]
-#[allow(dead_code, reason = "the generator serves several tests")]
-mod random;
-
-use common::{expected, library, model, system, text};
+use crate::common;
+use crate::common::{expected, library, model, system, text};
+use crate::indices::random;
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Finder, Request, Row, SideChoice};
 use daelight_analysis::start::{Conflict, Others, Outcome, Start, StartRequest, find_start};

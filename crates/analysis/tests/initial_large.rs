@@ -1,7 +1,6 @@
 //! Consistent points of large systems: sparse matrices, and the same answers as dense ones.
 
-mod common;
-
+use crate::common;
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, Request, StageOffsets, consistent_point};
 use daelight_analysis::structure::Structure;

@@ -3,18 +3,16 @@
 //! The reference problems D1, D2, D3, D3b, D4 and Example 6.1 of Kunkel and Mehrmann (2006) have quantities and closed
 //! solutions from an independent reference computation; they are repeated in `docs/theory/linear.md`.
 
-mod common;
+use crate::common;
+use crate::indices::random;
+use crate::indices::random::{Disguise, Random};
 #[allow(dead_code, reason = "shared with the index tests")]
-#[path = "indices/random.rs"]
-mod random;
-
 use daelight_analysis::canonical::{CanonicalForm, ConsistencyVerdict};
 use daelight_analysis::dense::Dense;
 use daelight_analysis::linear::{LinearFamily, LinearSeries, LinearSystem, MarkKind};
 use daelight_analysis::series::Series;
 use daelight_analysis::{Because, System};
 use daelight_linalg::Mat;
-use random::{Disguise, Random};
 
 const ORDER: usize = 14;
 

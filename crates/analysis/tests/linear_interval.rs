@@ -1,10 +1,9 @@
 //! Linear systems on an interval: where quantities are constant, which points lie between them, and what fails there.
 
-mod common;
+use crate::common;
+use crate::indices::random;
+use crate::indices::random::{Disguise, Random};
 #[allow(dead_code, reason = "shared with the index tests")]
-#[path = "indices/random.rs"]
-mod random;
-
 use daelight_analysis::chain::Kind;
 use daelight_analysis::interval::{
     DEFAULT_BUDGET, ExceptionalPoint, Failure, IntervalAnalysis, PointKind, SolvabilityLevel,
@@ -12,7 +11,6 @@ use daelight_analysis::interval::{
 use daelight_analysis::linear::{LinearFamily, LinearSeries, LinearSystem, Undefined};
 use daelight_analysis::{MatrixSeries, Stage};
 use daelight_linalg::Mat;
-use random::{Disguise, Random};
 
 fn analyse_with(n: usize, rows: &[&str], from: f64, to: f64, budget: usize) -> IntervalAnalysis {
     let names: Vec<String> = (1..=n).map(|i| format!("x{i}")).collect();

@@ -1,8 +1,7 @@
 //! Loci as formulas: known ones, and the determinant in numbers against constant * ∏ factors / ∏ denominators.
 
-mod common;
-
-use common::{Random, library, model};
+use crate::common;
+use crate::common::{Random, library, model};
 use daelight_analysis::System;
 use daelight_analysis::locus::{BlockLoci, Factor, Incomplete, Locus, LocusOptions, Nature, Role};
 use daelight_analysis::structure::{Structure, SystemJacobian};

@@ -1,21 +1,9 @@
 //! Coefficients that change within a small part of an interval: dips to zero, deeper ones, near misses, narrow switches and
 //! bumps, at places that no sample meets. What is not found is told as open; nothing is claimed that is not so.
 
-mod common;
-
-use common::{Random, system};
+use crate::common::{Random, system};
 use daelight_analysis::interval::{DEFAULT_BUDGET, IntervalAnalysis, PointKind, SolvabilityLevel};
 use daelight_analysis::linear::LinearSystem;
-
-impl Random {
-    fn share(&mut self) -> f64 {
-        (self.next() + 1.0) / 2.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        ((self.share() * n as f64) as usize).min(n - 1)
-    }
-}
 
 /// A coefficient, and the places where it vanishes, has no value or switches.
 struct Coefficient {

@@ -1,8 +1,7 @@
 //! Setting a parameter gives what reading the model again with that value gives.
 
-mod common;
-
-use common::{Random, random_jet, time};
+use crate::common;
+use crate::common::{Random, random_jet, time};
 use daelight_analysis::{ParameterError, System};
 
 /// Everything that depends on parameters: their values, attributes, F, E and B at a random point.

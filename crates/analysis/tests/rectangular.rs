@@ -3,9 +3,7 @@
 //! Example 6.1 and the quantities: P. Kunkel and V. Mehrmann, *Characterization of Classes of Singular Linear
 //! Differential-Algebraic Equations*, ELA 13, 2006; the solutions of the others are hand computations.
 
-mod common;
-
-use common::system;
+use crate::common::system;
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{LinearReduction, Refusal};
 

@@ -1,8 +1,6 @@
 //! Repair of structures that are wrong as written: the robotic arm in its torques, examples, and what cannot be repaired.
 
-mod common;
-
-use common::{expected, library, model, system, text};
+use crate::common::{expected, library, model, system, text};
 use daelight_analysis::repair::{
     Budget, Failure, Names, Origin, Repair, Repaired, StepKind, repair,
 };

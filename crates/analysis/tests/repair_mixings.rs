@@ -3,9 +3,7 @@
 //! Each model has a solution known beforehand, so that the repaired structure can be proved at a consistent point: where
 //! its system Jacobian is nonsingular its degrees of freedom are right (section 4 of `docs/theory/structure.md`).
 
-mod common;
-
-use common::{Random, model};
+use crate::common::{Random, model};
 use daelight_analysis::System;
 use daelight_analysis::dae::BlockForm;
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
@@ -16,20 +14,6 @@ use std::fmt::Write;
 
 /// Where the solutions are looked at.
 const TIME: f64 = 0.3;
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        (((self.next() + 1.0) / 2.0 * n as f64) as usize).min(n - 1)
-    }
-
-    fn share(&mut self) -> f64 {
-        (self.next() + 1.0) / 2.0
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
 
 /// One unknown along the solution: `offset + amplitude * sin(rate*time + phase)`.
 #[derive(Clone, Copy)]

@@ -1,7 +1,6 @@
 //! Jets of models in double-double: residuals to 26 digits, and a second look where doubles are undecided.
 
-mod common;
-
+use crate::common;
 use daelight_analysis::{
     Comparison, MatrixSeries, NotSharper, Question, System, compare_with_random_jets, decide,
 };

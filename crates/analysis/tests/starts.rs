@@ -1,9 +1,7 @@
 //! Starts as written: what the text gives is kept, what can be evaluated is evaluated, sides of switches are those of later
 //! times. Every truth is computed here, along the formulas from which the text is made.
 
-mod common;
-
-use common::system;
+use crate::common::system;
 use daelight_analysis::System;
 use daelight_analysis::initial::{Request, SideChoice};
 use daelight_analysis::start::{Others, Outcome, Start, StartRequest, find_start};

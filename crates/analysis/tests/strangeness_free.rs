@@ -1,26 +1,11 @@
 //! The strangeness-free form of random DAEs of index 2 and 3, analysed again: its index is 1 or 0, or it is refused.
 
-mod common;
-
-use common::{Random, system};
+use crate::common;
+use crate::common::{Random, system};
 use daelight_analysis::index_reduction::{Form, Groundwork, Method};
 use daelight_analysis::initial::Request;
 use daelight_analysis::passport::Passport;
 use std::fmt::Write;
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        (((self.next() + 1.0) / 2.0 * n as f64) as usize).min(n - 1)
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
 
 const NUMBERS: [&str; 6] = ["1", "2", "3", "-1", "-2", "0.5"];
 const FORCING: [&str; 4] = ["sin(time)", "cos(time)", "exp(-time)", "1"];

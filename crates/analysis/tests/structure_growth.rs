@@ -1,8 +1,6 @@
 //! Large and nested systems: offsets as large as the system, and time that grows like it.
 
-mod common;
-
-use common::library_model;
+use crate::common::library_model;
 use daelight_analysis::structure::{SignatureMatrix, Structure};
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,7 @@
 //! Offsets, structural index and degrees of freedom of known models.
 
-mod common;
-
-use common::library_model;
+use crate::common;
+use crate::common::library_model;
 use daelight_analysis::System;
 use daelight_analysis::initial::Request;
 use daelight_analysis::passport::Passport;

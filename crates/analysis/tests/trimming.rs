@@ -2,9 +2,8 @@
 //!
 //! `docs/theory/system.md`, section 3, (9) to (11).
 
-mod common;
-
-use common::{Random, random_jet, time};
+use crate::common;
+use crate::common::{Random, random_jet, time};
 use daelight_analysis::structure::{Structure, SystemJacobian};
 use daelight_analysis::{Equations, Reduced, System};
 use daelight_expr::Jet;

@@ -1,9 +1,7 @@
 //! Base Modelica: what its texts hold beside plain Modelica, and that what is written reads back.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Point, Random, daelight_with_input, document, model_of, number, stdout};
+use crate::common;
+use crate::common::{Point, Random, daelight_with_input, document, model_of, number, stdout};
 use daelight_lang::{ArrayStyle, Model, flat_modelica};
 use serde_json::Value;
 

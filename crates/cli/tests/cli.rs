@@ -1,8 +1,6 @@
 //! The command line as a user meets it: answers, messages, exit status.
 
-mod common;
-
-use common::{
+use crate::common::{
     assert_says, daelight, daelight_with_input, document, json, root, status, stderr, stdout,
 };
 use serde_json::Value;

@@ -1,7 +1,5 @@
 //! The library of components: every example against a closed form or a second method.
 
-mod common;
-
 use daelight::SolveOptions;
 use daelight_integrate::StopReason;
 use std::collections::HashMap;

@@ -1,9 +1,7 @@
 //! `solve --method bdf-fixed` as a user meets it: the table of implicit Euler, orders by halving, forms that agree, constraints
 //! that drift and are told, bad input.
 
-mod common;
-
-use common::{assert_says, daelight, expected, json, number, stderr, stdout, table};
+use crate::common::{assert_says, daelight, expected, json, number, stderr, stdout, table};
 use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Value {

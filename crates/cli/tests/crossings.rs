@@ -1,10 +1,7 @@
 //! Relations that are crossed, left and rested on: small thresholds of forced quantities, a mass that sticks to a belt and slips, an
 //! integrator with limits. At random constants against closed forms.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Random, daelight_with_input, document};
+use crate::common::{Random, daelight_with_input, document};
 use serde_json::Value;
 use std::f64::consts::PI;
 

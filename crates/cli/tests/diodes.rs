@@ -1,9 +1,6 @@
 //! Circuits of first-year books with Shockley diodes, at random sources, against the current found by bisection.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Random, daelight_with_input, document};
+use crate::common::{Random, daelight_with_input, document};
 
 /// The voltage u with is (exp((source - u)/vt) - 1) = u/r, which falls on the left and rises on the right.
 fn voltage(source: f64, r: f64, is: f64, vt: f64) -> f64 {

@@ -1,8 +1,7 @@
 //! The documents are true: their commands print what they show, their paths exist.
 
-mod common;
-
-use common::{daelight, root};
+use crate::common;
+use crate::common::{daelight, root};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 //! `solve --input`: models driven by tables agree with models that hold the expression, and bad data are told.
 
-mod common;
-
-use common::{daelight, json, number, stderr};
+use crate::common;
+use crate::common::{daelight, json, number, stderr};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,7 @@
 //! Libraries that are broken: random edits of their files, circles, missing files. A model or a diagnostic, in bounded time
 //! and memory. `DAELIGHT_EDITS=100000` asks for more edits, `DAELIGHT_EDITS_IN=DIR` for those of another library.
 
-mod common;
-
-use common::{Random, root};
+use crate::common::{Random, root};
 use daelight_lang::{Files, Loaded, Options, UnitCheck, balance, check_units};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! The commands shown on the pages of `docs/errors/` print exactly what the pages show.
 
-mod common;
-
-use common::{root, stderr, stdout};
+use crate::common::{root, stderr, stdout};
 use daelight_lang::Code;
 use std::process::{Command, Output};
 

@@ -1,8 +1,7 @@
 //! What README and the tutorials say about models, computed. Each test finds the sentence first, so that none is left alone.
 
-mod common;
-
-use common::{json, number, root};
+use crate::common;
+use crate::common::{json, number, root};
 use serde_json::Value;
 use std::f64::consts::PI;
 

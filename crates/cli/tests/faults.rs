@@ -1,8 +1,6 @@
 //! Ten faults of component models: each message names components, lines and what to do. Units: what is clean, and what is planted.
 
-mod common;
-
-use common::{daelight, root, stderr, stdout};
+use crate::common::{daelight, root, stderr, stdout};
 use std::path::Path;
 
 /// The models of the page of faults, by file name.

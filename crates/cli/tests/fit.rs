@@ -1,9 +1,6 @@
 //! Fits of noisy runs: how often the truth is within the interval, and what the data do not determine.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Random, daelight, document, model_with, number};
+use crate::common::{Random, daelight, document, model_with, number};
 use daelight::FitOptions;
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,8 +1,6 @@
 //! `--free`: equations for what a model leaves free, and what happens without them.
 
-mod common;
-
-use common::{daelight_with_input, json_of, stderr, stdout};
+use crate::common::{daelight_with_input, json_of, stderr, stdout};
 
 const D3: &str = "model D3 Real x1(start = 1, fixed = true), x2; equation
     der(x1) = time*x2 + sin(time); end D3;";

@@ -1,9 +1,7 @@
 //! Gradients by the adjoint of a run, against forward derivatives, differences of runs and closed forms.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{daelight, daelight_with_input, document, model_of, number};
+use crate::common;
+use crate::common::{daelight, daelight_with_input, document, model_of, number};
 use daelight::{Loss, SolveOptions, gradient, system};
 use serde_json::Value;
 use std::time::Instant;

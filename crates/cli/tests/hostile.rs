@@ -1,8 +1,6 @@
 //! Nothing that users give makes the program panic, hang or leave half a file: models, tables, points, places to write.
 
-mod common;
-
-use common::{Random, daelight, daelight_with_input, stderr, stdout};
+use crate::common::{Random, daelight, daelight_with_input, stderr, stdout};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_lang::{Limits, Options, load};
 use daelight_show::{Records, Table};

@@ -1,8 +1,7 @@
 //! The command `init`: what it prints, its exit status, and what it leaves alone.
 
-mod common;
-
-use common::{daelight, json, root, status, stdout};
+use crate::common;
+use crate::common::{daelight, json, root, status, stdout};
 use serde_json::Value;
 use std::path::Path;
 

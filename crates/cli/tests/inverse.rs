@@ -1,8 +1,6 @@
 //! Inverse dynamics end to end: forms and their indices, torques, zero dynamics, verification by a forward run.
 
-mod common;
-
-use common::{daelight, document, expected, json, json_of, number, root, stderr, table};
+use crate::common::{daelight, document, expected, json, json_of, number, root, stderr, table};
 use serde_json::Value;
 
 /// `--set` for each entry of a list of texts or an object of values.

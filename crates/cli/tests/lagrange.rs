@@ -1,9 +1,7 @@
 //! `lagrange` against a second derivation: energies written again in Rust, differentiated twice by
 //! hyper-dual numbers (Fike and Alonso, 2011), without any symbolic step.
 
-mod common;
-
-use common::{Point, Random, built_in, model_of, model_with};
+use crate::common::{Point, Random, built_in, model_of, model_with};
 use daelight_lang::Model;
 use std::ops::{Add, Mul, Neg, Sub};
 

@@ -1,8 +1,6 @@
 //! Every model of the library: complete, balanced as expected, and true to its reference values.
 
-mod common;
-
-use common::{Point, built_in, expected, model_with, number, root};
+use crate::common::{Point, built_in, expected, model_with, number, root};
 use serde_json::Value;
 
 #[test]

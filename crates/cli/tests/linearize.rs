@@ -1,9 +1,6 @@
 //! Linear models against transfer functions worked out by hand, at random constants.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Random, daelight_with_input, document, number};
+use crate::common::{Random, daelight_with_input, document, number};
 use serde_json::Value;
 
 fn linearize(text: &str, arguments: &[&str]) -> Value {

@@ -1,8 +1,6 @@
 //! `analyze` against reference values: every index notion, ranks, projectors, conditions, singular points.
 
-mod common;
-
-use common::{daelight, expected, json, json_of, number, root, stderr, stdout};
+use crate::common::{daelight, expected, json, json_of, number, root, stderr, stdout};
 use serde_json::Value;
 
 fn analyze(arguments: &[&str]) -> Value {

@@ -1,8 +1,6 @@
 //! Pictures on the command line: files, messages, exit status.
 
-mod common;
-
-use common::{daelight, status, stderr};
+use crate::common::{daelight, status, stderr};
 use std::path::Path;
 use std::process::Output;
 

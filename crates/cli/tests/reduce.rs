@@ -1,8 +1,6 @@
 //! `reduce`: the written model has index 1 or 0, the same degrees of freedom and the same consistent points.
 
-mod common;
-
-use common::{Random, built_in, daelight, daelight_with_input, model_of, stderr, stdout};
+use crate::common::{Random, built_in, daelight, daelight_with_input, model_of, stderr, stdout};
 use daelight_analysis::index_reduction::{
     Form, Groundwork, IndexReduced, Method, Preference, Refusal, Selection, StrangenessFree,
 };

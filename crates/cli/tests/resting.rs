@@ -1,10 +1,7 @@
 //! Commands that rest exactly on the threshold of a relation: a closed valve, a pump that is switched off, a gear number. At random
 //! levels and thresholds, in several writings, against the text taken literally.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Random, daelight_with_input, document};
+use crate::common::{Random, daelight_with_input, document};
 
 fn level(random: &mut Random) -> f64 {
     [-2.0, -1.0, 0.0, 0.0, 1.0, 2.0, 0.25][random.below(7)]

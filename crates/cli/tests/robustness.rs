@@ -1,8 +1,6 @@
 //! No text makes the front end panic, hang or exhaust the stack; each gets a model or a diagnostic.
 
-mod common;
-
-use common::{Random, built_in};
+use crate::common::{Random, built_in};
 use daelight_lang::{Limits, Loaded, Options, Severity, balance, load};
 use daelight_show::terminal::frame;
 use proptest::prelude::*;

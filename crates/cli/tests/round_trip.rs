@@ -1,8 +1,6 @@
 //! Flat text reads back to the same model: names, equations, and values at random points.
 
-mod common;
-
-use common::{Point, Random, built_in, model_of};
+use crate::common::{Point, Random, built_in, model_of};
 use daelight_lang::{ArrayStyle, Model, flat_modelica};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

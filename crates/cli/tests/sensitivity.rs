@@ -1,9 +1,6 @@
 //! Derivatives of runs against closed forms and against differences of runs.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Random, daelight, daelight_with_input, document, number};
+use crate::common::{Random, daelight, daelight_with_input, document, number};
 use serde_json::Value;
 
 fn solve(text: &str, arguments: &[&str]) -> Value {

@@ -1,8 +1,7 @@
 //! `daelight singular`: pages, documents, exit codes.
 
-mod common;
-
-use common::{daelight, json, root, stdout};
+use crate::common;
+use crate::common::{daelight, json, root, stdout};
 use serde_json::Value;
 
 fn document(arguments: &[&str]) -> Value {

@@ -1,8 +1,6 @@
 //! `solve` around singular points: what is told of them, and that nothing is passed silently.
 
-mod common;
-
-use common::{daelight, daelight_with_input, json, json_of, number, stdout};
+use crate::common::{daelight, daelight_with_input, json, json_of, number, stdout};
 use daelight::selftest::{SelftestOutcome, planted, try_planted};
 use daelight_integrate::implicit::Method;
 use serde_json::Value;

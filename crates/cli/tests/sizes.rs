@@ -1,9 +1,6 @@
 //! Small unknowns without a nominal value that others amplify: charges of small capacitors, against closed forms.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{daelight_with_input, document};
+use crate::common::{daelight_with_input, document};
 
 /// A random number in 0..1, the same sequence each time.
 struct Random(u64);

@@ -1,8 +1,7 @@
 //! `solve` as a user meets it: reference solutions, singularities with their times, kinds and causes, bad input.
 
-mod common;
-
-use common::{
+use crate::common;
+use crate::common::{
     assert_says, daelight, daelight_with_input, expected, json, json_of, number, root, stderr,
     stdout,
 };

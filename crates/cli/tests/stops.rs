@@ -1,8 +1,6 @@
 //! How runs end and what is kept of them: `--stop-when`, Ctrl-C, the columns of `--out`, the energy.
 
-mod common;
-
-use common::{
+use crate::common::{
     daelight, daelight_with_input, document, json, json_of, number, status, stderr, stdout,
 };
 use serde_json::Value;

@@ -1,8 +1,7 @@
 //! Sweeps: rows against formulas and single runs, whatever the number of threads.
 
-mod common;
-
-use common::{built_in, number};
+use crate::common;
+use crate::common::{built_in, number};
 use daelight::ModelText;
 use daelight::sweep::{
     Axis, Measure, Measured, Settings, Shard, Store, Sweep, SweepPoints, SweepRow, header, line,

@@ -1,8 +1,6 @@
 //! `daelight sweep`: files, interruptions, pages, documents, exit codes.
 
-mod common;
-
-use common::{assert_says, daelight, json, root, stderr, stdout};
+use crate::common::{assert_says, daelight, json, root, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,10 +1,7 @@
 //! Flows that begin with an infinite slope: weirs and orifices, `if h > H then k*(h - H)^1.5 else 0`, in several writings. Below the
 //! threshold the branch that is not taken has no value; at it no power series begins. Against a quadrature of the exact solution.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Random, daelight_with_input, document};
+use crate::common::{Random, daelight_with_input, document};
 
 /// The time in which u' = q - k u^p comes from 0 to z^2, by Simpson's rule in z, where the integrand is smooth.
 fn time_to(z: f64, q: f64, k: f64, p: f64) -> f64 {

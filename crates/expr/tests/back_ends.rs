@@ -1,14 +1,13 @@
 //! The lane-packed back end gives the bits of the plain interpreter, faults included.
 
-mod support;
-
+use crate::support;
+use crate::support::{random, runner};
 use daelight_expr::{
     Graph, InstructionSet, Jet, JetEvaluator, PackedJet, Slot, SymbolId, Tape, Values,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::sync::Arc;
-use support::{random, runner};
 
 const ORDER: usize = 12;
 

@@ -1,7 +1,6 @@
 //! What has no value is reported as an outcome that names the expression.
 
-mod support;
-
+use crate::support::{random, runner};
 use daelight_expr::{
     BinaryOp, ExprId, Fault, FaultKind, Graph, JacobianSeries, Jet, JetEvaluator, PackedJet,
     SeriesRoot, Slot, SymbolId, Tape, UnaryOp, Values,
@@ -9,7 +8,6 @@ use daelight_expr::{
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use std::sync::Arc;
-use support::{random, runner};
 
 /// Symbols 0, 1, 2 are moving variables and symbol 3 is a parameter.
 fn slot(symbol: SymbolId) -> Slot {

@@ -5,8 +5,7 @@
 //! unit R, in which everything has size 1, every coefficient of h is within 1e-13 of
 //! max(1, |h_0|), in double-double within 1e-28: a sum that cancels is judged by its terms, as everywhere in numerics.
 
-mod oracle;
-
+use crate::oracle;
 use daelight_expr::{
     BinaryOp, DdJet, ExprId, Graph, Jet, JetEvaluator, PlainJet, Scalar, Slot, SymbolId, Tape,
     UnaryOp,

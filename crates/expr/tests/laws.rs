@@ -3,15 +3,13 @@
 //! Errors are judged in the time unit R in which every series of the evaluation has size at most
 //! max(1, its value), and relative to the largest value that takes part.
 
-mod support;
-
+use crate::support::{inverse_radius, largest_value, random, runner};
 use daelight_expr::{
     BinaryOp, ExprId, Graph, JacobianSeries, Jet, JetEvaluator, PackedJet, ReverseSweep,
     SeriesRoot, Slot, SymbolId, Tape, UnaryOp,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
-use support::{inverse_radius, largest_value, random, runner};
 
 const ORDER: usize = 10;
 

@@ -1,8 +1,7 @@
 //! Implicit methods with the safety of the series: the same singular points, the same constraints, right or told.
 
-mod common;
-
-use common::{Case, assert_close, difference, end, library_names};
+use crate::common;
+use crate::common::{Case, assert_close, difference, end, library_names};
 use daelight_analysis::repair::{Budget, Names, Repair, repair};
 use daelight_analysis::structure::Structure;
 use daelight_integrate::fixed::{self, FixedError, FixedSteps};

@@ -1,8 +1,6 @@
 //! Every model of the library at several tolerances: right, or told.
 
-mod common;
-
-use common::{Case, difference, end, library_names};
+use crate::common::{Case, difference, end, library_names};
 use daelight_integrate::{Run, StopReason, taylor};
 
 /// A run from the start values of the model, or why there is none.

@@ -1,8 +1,6 @@
 //! Native code gives the numbers of the interpreter, and leaves to it what it cannot do.
 
-mod common;
-
-use common::Case;
+use crate::common::Case;
 use daelight_integrate::taylor::Taylor;
 use daelight_integrate::{Options, Run, StopReason};
 

@@ -1,8 +1,6 @@
 //! Models with known answers, orders, and counters.
 
-mod common;
-
-use common::{Case, assert_close};
+use crate::common::{Case, assert_close};
 use daelight_integrate::StopReason;
 
 #[test]

@@ -1,8 +1,6 @@
 //! Singular points with known times: located, told apart, passed or not.
 
-mod common;
-
-use common::{Case, assert_close};
+use crate::common::{Case, assert_close};
 use daelight_integrate::{Nature, Output, StopReason};
 
 /// The first 5-A point of the robotic arm, where sin(x3) = 0 (reference computation in 25 digits).

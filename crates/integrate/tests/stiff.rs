@@ -2,9 +2,7 @@
 //!
 //! Values and where they come from: `stiff/references.txt`.
 
-mod common;
-
-use common::{Case, library_names};
+use crate::common::{Case, library_names};
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{Statistics, StopReason};
 

@@ -1,8 +1,6 @@
 //! Kinks of a model: located, passed, or told.
 
-mod common;
-
-use common::Case;
+use crate::common::Case;
 use daelight_integrate::StopReason;
 
 #[test]

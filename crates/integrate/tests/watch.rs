@@ -1,8 +1,6 @@
 //! Nothing within a step is missed: random switches, pulses and fast forcing with known integrals.
 
-mod common;
-
-use common::Case;
+use crate::common::Case;
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{Nature, StopReason};
 use std::f64::consts::{PI, TAU};

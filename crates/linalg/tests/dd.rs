@@ -1,7 +1,6 @@
 //! Double-double: digits of known constants, and a decomposition that rebuilds the matrix to 30 digits.
 
-mod common;
-use common::Random;
+use crate::common::Random;
 use daelight_linalg::{Dd, DdMat, DdSvd, LinalgError, Mat};
 
 #[test]

@@ -1,7 +1,6 @@
 //! LU: the factors rebuild the matrix, solutions satisfy the equations, and bad input gets an answer instead of a panic.
 
-mod common;
-use common::{Random, distance, hilbert};
+use crate::common::{Random, distance, hilbert};
 use daelight_linalg::{LinalgError, Lu, Mat, MatMut, MatRef};
 
 /// Factors, rebuilds, solves with the matrix and its transpose, and compares the determinant of both code paths.

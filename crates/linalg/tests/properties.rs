@@ -1,7 +1,6 @@
 //! Laws on random matrices, seed fixed: proptest with 256 cases each.
 
-mod common;
-use common::{Random, distance};
+use crate::common::{Random, distance};
 use daelight_linalg::{GapRule, Lu, Mat, Qr, RankRule, Svd, ThresholdRule, Values};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -1,7 +1,6 @@
 //! Pivoted QR: the factors rebuild the matrix, bases are orthonormal and right, least squares are shortest and optimal.
 
-mod common;
-use common::{Random, distance, orthonormality, shapes};
+use crate::common::{Random, distance, orthonormality, shapes};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr, Values};
 
 fn check_rebuild(a: &Mat, use_faer: bool) {

@@ -1,7 +1,6 @@
 //! Rank rules: where they cut, when they abstain, and that they never guess from broken input.
 
-mod common;
-use common::Random;
+use crate::common::Random;
 use daelight_linalg::{
     Dd, DdMat, DdSvd, Doubt, GapRule, Mat, RankDecision, RankRule, Svd, ThresholdRule, Values,
     Verdict,

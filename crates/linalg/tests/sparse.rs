@@ -1,7 +1,6 @@
 //! Sparse LU: agrees with dense, reuses pivots while they serve, and never calls NaN a success.
 
-mod common;
-use common::Random;
+use crate::common::Random;
 use daelight_linalg::{CscMat, LinalgError, Lu, Mat, Pivoting, SparseLu};
 
 /// A random sparse matrix with a permuted diagonal, so that its pattern is regular.

@@ -1,7 +1,6 @@
 //! SVD: factors rebuild the matrix, known singular values come out to their digits, null spaces are null spaces.
 
-mod common;
-use common::{Random, distance, hilbert, orthonormality, shapes};
+use crate::common::{Random, distance, hilbert, orthonormality, shapes};
 use daelight_linalg::{DdMat, DdSvd, GapRule, LinalgError, Mat, Svd, ThresholdRule};
 
 /// Singular values of the 8 x 8 Hilbert matrix with entries rounded to doubles; mpmath 1.3, 120 digits, as the roots of

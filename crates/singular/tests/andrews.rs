@@ -1,8 +1,6 @@
 //! Andrews' squeezing mechanism against the reference values of its model.
 
-mod common;
-
-use common::{library, model};
+use crate::common::{library, model};
 use daelight_algebra::Polynomial;
 use daelight_singular::{Answer, Kept, Limits, Question, Verdict, answer};
 use serde_json::Value;

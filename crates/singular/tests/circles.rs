@@ -1,9 +1,7 @@
 //! Numbers of configurations against truths found another way: by counting points of a lattice, and by Newton's method from
 //! many starts. Section 2 of `docs/theory/configurations.md`.
 
-mod common;
-
-use common::{Random, model};
+use crate::common::{Random, model};
 use daelight_singular::{Answer, Limits, Question, Verdict, answer};
 use std::f64::consts::{PI, TAU};
 use std::time::Duration;

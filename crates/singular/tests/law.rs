@@ -1,8 +1,6 @@
 //! The law of the case list: the Jacobian loses rank exactly where a case holds.
 
-mod common;
-
-use common::{Random, mechanism, mechanisms, symbolic};
+use crate::common::{Random, mechanism, mechanisms, symbolic};
 use daelight_singular::{Cases, Field, FlatBudget, Forms, Mechanism, PrimeField, jacobian, rank};
 
 /// A small field in which -1 is no square, so that unit vectors behave as over the reals.

@@ -1,8 +1,6 @@
 //! Cases in words, conditions on parameters, and what is refused.
 
-mod common;
-
-use common::{library, mechanism, mechanisms, model, symbolic};
+use crate::common::{library, mechanism, mechanisms, model, symbolic};
 use daelight_algebra::integer::decimal;
 use daelight_algebra::{Budget, Ideal};
 use daelight_singular::{

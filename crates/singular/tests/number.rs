@@ -1,8 +1,6 @@
 //! How many singular configurations there are, and lists of cases that are cut short.
 
-mod common;
-
-use common::{library, mechanism, model};
+use crate::common::{library, mechanism, model};
 use daelight_singular::{
     Case, ExactCases, FlatBudget, Limits, Number, Question, answer, exact_cases, number,
 };

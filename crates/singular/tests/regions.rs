@@ -1,8 +1,6 @@
 //! Real configurations over two parameters of Andrews' mechanism: boundaries, regions and counts.
 
-mod common;
-
-use common::{library, model};
+use crate::common::{library, model};
 use daelight_algebra::{Budget, Polynomial, RBig, integer};
 use daelight_singular::{Answer, Bounds, Kept, Limits, Question, Regions, Verdict, answer};
 use std::cmp::Ordering;

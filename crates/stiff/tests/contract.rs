@@ -1,8 +1,7 @@
 //! What every run promises: honest ends, callbacks, save points, both directions, refused input.
 
-mod common;
-
-use common::{Case, Method, akzo, chain, finish, pendulum, project_pendulum, system};
+use crate::common;
+use crate::common::{Case, Method, akzo, chain, finish, pendulum, project_pendulum, system};
 use daelight_stiff::{
     Control, Hooks, InputError, Options, Run, Start, Step, StopReason, bdf, radau,
 };

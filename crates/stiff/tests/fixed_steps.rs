@@ -1,8 +1,6 @@
 //! Constant steps: implicit Euler's table on the index-3 toy, conditioning, bad input.
 
-mod common;
-
-use common::{document, library};
+use crate::common::{document, library};
 use daelight_stiff::{Control, FixedOptions, FixedRun, InputError, Problem, StopReason, bdf_fixed};
 
 fn toy(signal: usize) -> Problem {

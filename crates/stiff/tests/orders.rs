@@ -1,8 +1,7 @@
 //! Errors fall with the order of the method when the step is halved.
 
-mod common;
-
-use common::{Case, pendulum, project_pendulum, system};
+use crate::common;
+use crate::common::{Case, pendulum, project_pendulum, system};
 use daelight_stiff::{
     Control, FixedOptions, Hooks, Options, Problem, StopReason, bdf_fixed, radau,
 };

@@ -5,9 +5,10 @@
     reason = "reference values keep the digits of their source"
 )]
 
-mod common;
-
-use common::{Case, Method, akzo, andrews, chain, finish, pendulum, project_pendulum, robertson};
+use crate::common;
+use crate::common::{
+    Case, Method, akzo, andrews, chain, finish, pendulum, project_pendulum, robertson,
+};
 use daelight_stiff::{Hooks, StopReason, bdf, radau};
 
 #[test]

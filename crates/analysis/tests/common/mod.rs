@@ -100,6 +100,23 @@ impl Random {
         let bits = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11;
         bits as f64 / (1u64 << 52) as f64 - 1.0
     }
+
+    /// A number between 0 and 1.
+    pub fn share(&mut self) -> f64 {
+        (self.next() + 1.0) / 2.0
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        ((self.share() * n as f64) as usize).min(n - 1)
+    }
+
+    pub fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
 }
 
 /// The scale of each unknown: its start value and its typical magnitude.

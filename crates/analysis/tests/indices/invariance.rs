@@ -4,7 +4,7 @@
 //! Every case is derived from a master seed, which is printed: `DAELIGHT_TEST_SEED` sets another one, `DAELIGHT_TEST_FACTOR`
 //! multiplies the number of cases.
 
-use crate::random::{self, Disguise, Planted, Random, Shape, System};
+use super::random::{self, Disguise, Planted, Random, Shape, System};
 use daelight_analysis::chain::{Chain, kind_of_point};
 use daelight_analysis::reduction::Conclusion;
 use daelight_analysis::scaling::Scaling;

@@ -4,8 +4,8 @@
 //! (`models/robotic-arm/SOURCE.md`). The condition numbers and the ranks at critical points were computed independently, in
 //! 40-digit arithmetic.
 
+use super::random::Random;
 use crate::common;
-use crate::random::Random;
 use daelight_analysis::array::DerivativeArray;
 use daelight_analysis::chain::{Kind, kind_of_point};
 use daelight_analysis::fullness::{Fullness, condition};

@@ -5,11 +5,9 @@
 //! answer is "unknown" for one writing and known for another, that counts as open. `DAELIGHT_METAMORPHIC=FIRST:COUNT` chooses
 //! other systems.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod system;
 
-use common::{daelight_with_input, document, status};
+use crate::common::{daelight_with_input, document, status};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,0 +1,46 @@
+//! The tests of this crate in one program: it is linked once, and its tests share all cores to the end. Those that count allocations or processor time have
+//! programs of their own.
+
+mod base;
+mod cli;
+mod common;
+mod components;
+mod constant_steps;
+mod crossings;
+mod diodes;
+mod documents;
+mod driven;
+mod edits;
+mod error_pages_cli;
+mod facts;
+mod families;
+mod faults;
+mod fit;
+mod free_cli;
+mod gradient;
+mod hostile;
+mod house;
+mod init_cli;
+mod inverse;
+mod lagrange;
+mod library;
+mod linearize;
+mod metamorphic;
+mod passport;
+mod plot;
+mod reduce;
+mod report;
+mod resting;
+mod robustness;
+mod round_trip;
+mod selftest;
+mod sensitivity;
+mod singular;
+mod singularities;
+mod sizes;
+mod solve;
+mod stops;
+mod studio;
+mod sweep;
+mod sweep_cli;
+mod weirs;
