@@ -18,6 +18,8 @@ use dashu_int::IBig;
 #[derive(Clone, Debug)]
 pub struct Ideal {
     generators: Vec<Polynomial>,
+    /// Variables of the space that its points are in, beside those that occur.
+    space: Vec<usize>,
     certificate: Certificate,
 }
 
@@ -33,8 +35,18 @@ impl Ideal {
         generators.dedup();
         Self {
             generators,
+            space: Vec::new(),
             certificate: Certificate::Exact,
         }
+    }
+
+    /// The same ideal, its points in a space that has these variables too: one that occurs in no generator, or in none that
+    /// is left after a saturation, may have any value.
+    pub fn in_space(mut self, variables: &[usize]) -> Self {
+        self.space.extend(variables);
+        self.space.sort_unstable();
+        self.space.dedup();
+        self
     }
 
     /// The same, known only as well as what it was made from.
@@ -53,19 +65,16 @@ impl Ideal {
         &self.generators
     }
 
-    /// The variables that occur, ascending.
+    /// The variables that occur and those of the space, ascending.
     pub fn variables(&self) -> Vec<usize> {
-        let mut variables: Vec<usize> = self
-            .generators
-            .iter()
-            .flat_map(Polynomial::variables)
-            .collect();
+        let occurring = self.generators.iter().flat_map(Polynomial::variables);
+        let mut variables: Vec<usize> = occurring.chain(self.space.iter().copied()).collect();
         variables.sort_unstable();
         variables.dedup();
         variables
     }
 
-    /// The basis in degrevlex order of the variables that occur.
+    /// The basis in degrevlex order of its variables.
     pub fn basis(&self, budget: &Budget) -> Result<Basis, OutOfBudget> {
         self.basis_in(&Order::degrevlex(self.variables()), budget)
     }
@@ -78,6 +87,8 @@ impl Ideal {
     /// The ideal that both generate together: the common points.
     pub fn sum(&self, other: &Self) -> Self {
         Self::new([self.generators(), other.generators()].concat())
+            .in_space(&self.space)
+            .in_space(&other.space)
             .made_from(self.certificate)
             .made_from(other.certificate)
     }
@@ -99,7 +110,11 @@ impl Ideal {
             let mut present = f.variables().into_iter();
             present.all(|variable| !variables.contains(&variable))
         });
-        Ok(Self::new(kept.cloned().collect()).made_from(found.certificate()))
+        let mut space = self.space.clone();
+        space.retain(|variable| !variables.contains(variable));
+        Ok(Self::new(kept.cloned().collect())
+            .in_space(&space)
+            .made_from(found.certificate()))
     }
 
     /// The polynomials that some power of `f` brings into the ideal: the closure of the points where `f` is not zero.
@@ -146,6 +161,8 @@ impl Ideal {
         let mut generators: Vec<Polynomial> = self.generators.iter().map(|f| f * &on).collect();
         generators.extend(other.generators.iter().map(|f| f * &off));
         Self::new(generators)
+            .in_space(&self.space)
+            .in_space(&other.space)
             .made_from(self.certificate)
             .made_from(other.certificate)
             .elimination(&[switch], budget)
@@ -162,7 +179,9 @@ impl Ideal {
             g.divide_exactly(&primitive)
                 .expect("elements of the intersection are multiples")
         });
-        Ok(Self::new(quotients.collect()).made_from(common.certificate))
+        Ok(Self::new(quotients.collect())
+            .in_space(&self.space)
+            .made_from(common.certificate))
     }
 
     /// Whether some power of a polynomial lies in the ideal: whether it vanishes at all points.

@@ -279,7 +279,7 @@ pub fn position_constraints(
     if chosen.is_empty() {
         let diagnostic = Diagnostic::placeless(
             Code::Unsupported,
-            "the model has no constraints between positions",
+            "no constraints between positions were found in the model",
         )
         .note("constraints are those of lagrange, or equations without derivatives in unknowns that occur differentiated")
         .help("write the constraints as a model of their own, without derivatives");

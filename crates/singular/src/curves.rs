@@ -138,11 +138,7 @@ struct Counting<'a> {
 impl Counting<'_> {
     /// A piece with its parts; `None` if it has no points.
     fn member(&mut self, piece: Piece) -> Result<Option<Member>, String> {
-        let mut ideal = Ideal::new(piece.generators.clone());
-        if !piece.nonzero.is_empty() {
-            let saturated = ideal.saturation_by_all(&piece.nonzero, self.budget);
-            ideal = saturated.map_err(told)?;
-        }
+        let ideal = piece.ideal(self.budget).map_err(told)?;
         let general = zeros_over(&ideal, &self.parameters, &piece.positive, self.budget);
         let mut parts = Vec::new();
         let conditions = match general.map_err(told)? {
@@ -180,9 +176,12 @@ impl Counting<'_> {
             piece.generators.extend(other.generators.iter().cloned());
             piece.positive.extend(&other.positive);
             piece.nonzero.extend(other.nonzero.iter().cloned());
+            piece.variables.extend(&other.variables);
         }
-        piece.positive.sort_unstable();
-        piece.positive.dedup();
+        for list in [&mut piece.positive, &mut piece.variables] {
+            list.sort_unstable();
+            list.dedup();
+        }
         let member = self.member(piece)?.map(Arc::new);
         self.common.insert(numbers.to_vec(), member.clone());
         Ok(member)

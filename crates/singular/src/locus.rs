@@ -8,8 +8,7 @@ use crate::flats::{Forms, restricted};
 use crate::mechanism::Mechanism;
 use crate::ring::{Meaning, Ring};
 use daelight_algebra::{
-    Budget, FactorBudget, Fraction, IBig, Ideal, Monomial, OutOfBudget, Polynomial, Sign, factor,
-    sign,
+    Budget, FactorBudget, Fraction, IBig, Monomial, OutOfBudget, Polynomial, Sign, factor, sign,
 };
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -473,12 +472,7 @@ impl<'a> Conditioned<'a> {
         for choice in &choices {
             let piece = self.piece(cases, case, choice).map_err(|_| false)?;
             let over = |why: OutOfBudget| why == OutOfBudget::Time;
-            let mut ideal = Ideal::new(piece.generators.clone());
-            if !piece.nonzero.is_empty() {
-                ideal = ideal
-                    .saturation_by_all(&piece.nonzero, budget)
-                    .map_err(over)?;
-            }
+            let ideal = piece.ideal(budget).map_err(over)?;
             let unknowns: Vec<usize> = piece
                 .variables
                 .iter()

@@ -8,7 +8,7 @@ use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::locus::{Choice, Conditioned, Leg};
 use crate::ring::{Meaning, Ring};
-use daelight_algebra::{Fraction, Polynomial};
+use daelight_algebra::{Budget, Fraction, Ideal, OutOfBudget, Polynomial};
 use std::collections::BTreeMap;
 
 /// Most rows and columns of a matrix whose maximal minors are expanded.
@@ -33,6 +33,14 @@ pub struct Piece {
     pub positive: Vec<usize>,
     /// Denominators of constraints.
     pub nonzero: Vec<Polynomial>,
+}
+
+impl Piece {
+    /// The ideal of its points, whose coordinates are all its variables.
+    pub fn ideal(&self, budget: &Budget) -> Result<Ideal, OutOfBudget> {
+        let ideal = Ideal::new(self.generators.clone()).in_space(&self.variables);
+        ideal.saturation_by_all(&self.nonzero, budget)
+    }
 }
 
 impl Conditioned<'_> {
@@ -74,8 +82,10 @@ impl Conditioned<'_> {
                 generators.push(&Polynomial::variable(root).pow(2) - &square);
             }
         }
+        let nonzero = self.denominators();
         let mut variables: Vec<usize> = generators
             .iter()
+            .chain(&nonzero)
             .flat_map(|p| p.variables())
             .filter(|&v| self.ring.is_unknown(v) || positive.contains(&v))
             .collect();
@@ -88,7 +98,7 @@ impl Conditioned<'_> {
             generators,
             variables,
             positive,
-            nonzero: self.denominators(),
+            nonzero,
         })
     }
 

@@ -4,7 +4,7 @@ use crate::conditions::LEVEL_BITS;
 use crate::mechanism::{Column, Mechanism};
 use crate::pieces::Piece;
 use daelight_algebra::real::{RealPoint, Zeros, zeros};
-use daelight_algebra::{Budget, Certificate, Ideal, OutOfBudget, Polynomial};
+use daelight_algebra::{Budget, Certificate, OutOfBudget, Polynomial};
 use std::cmp::Ordering;
 
 /// What is known of the points of a piece.
@@ -32,10 +32,7 @@ pub enum PieceState {
 
 /// The points of a piece, and whether all steps are proved.
 pub(crate) fn points_of(piece: &Piece, budget: &Budget) -> Result<(PieceState, bool), OutOfBudget> {
-    let mut ideal = Ideal::new(piece.generators.clone());
-    if !piece.nonzero.is_empty() {
-        ideal = ideal.saturation_by_all(&piece.nonzero, budget)?;
-    }
+    let ideal = piece.ideal(budget)?;
     let basis = ideal.basis(budget)?;
     let is_proved = basis.certificate() == Certificate::Exact;
     let state = match zeros(&basis, budget)? {
@@ -55,7 +52,7 @@ pub(crate) fn points_of(piece: &Piece, budget: &Budget) -> Result<(PieceState, b
     Ok((state, is_proved))
 }
 
-/// Whether the square roots of a piece are positive at a point.
+/// Whether the square roots of a piece are positive at a point of its closure, and no divisor is zero there.
 pub(crate) fn fits(
     piece: &Piece,
     point: &mut RealPoint,
@@ -63,6 +60,11 @@ pub(crate) fn fits(
 ) -> Result<bool, OutOfBudget> {
     for &root in &piece.positive {
         if point.sign(&Polynomial::variable(root), budget)? != Ordering::Greater {
+            return Ok(false);
+        }
+    }
+    for divisor in &piece.nonzero {
+        if point.is_zero_of(divisor, budget)? {
             return Ok(false);
         }
     }

@@ -237,11 +237,7 @@ impl Conditioned<'_> {
             .piece(cases, case, &choice)
             .map_err(|why| why.reason().to_string())?;
         let told = |limit: OutOfBudget| limit.to_string();
-        let mut ideal = Ideal::new(piece.generators.clone());
-        if !piece.nonzero.is_empty() {
-            let saturated = ideal.saturation_by_all(&piece.nonzero, budget);
-            ideal = saturated.map_err(told)?;
-        }
+        let ideal = piece.ideal(budget).map_err(told)?;
         let parameters = &regions.parameters;
         match zeros_over(&ideal, parameters, &piece.positive, budget).map_err(told)? {
             ParametricZeros::Only(list) => {

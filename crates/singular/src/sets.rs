@@ -87,10 +87,7 @@ pub(crate) fn singular_set(
     budget: &Budget,
 ) -> Result<SingularSet, OutOfBudget> {
     let piece = &pieces[number];
-    let mut ideal = Ideal::new(piece.generators.clone());
-    if !piece.nonzero.is_empty() {
-        ideal = ideal.saturation_by_all(&piece.nonzero, budget)?;
-    }
+    let ideal = piece.ideal(budget)?;
     let mut set = SingularSet {
         piece: number,
         dimension,

@@ -1,6 +1,6 @@
 //! Cases in words, conditions on parameters, and what is refused.
 
-use crate::common::{library, mechanism, mechanisms, model, symbolic};
+use crate::common::{Random, library, mechanism, mechanisms, model, symbolic};
 use daelight_algebra::integer::decimal;
 use daelight_algebra::{Budget, Ideal};
 use daelight_singular::{
@@ -328,7 +328,7 @@ fn what_is_not_algebraic_is_named() {
     );
     assert_eq!(
         refused.err().expect("a refusal")[0].message,
-        "the model has no constraints between positions"
+        "no constraints between positions were found in the model"
     );
 }
 
@@ -425,5 +425,28 @@ fn driven_loops_are_answered_like_the_loop_alone() {
             found.words.iter().map(|words| words.sentence()).collect()
         };
         assert_eq!(cases(&bare), cases(&with_motor), "{locked:?}");
+    }
+}
+
+/// y g(x)/h(x) = 0 twice, with roots drawn at random: y = 0 is a line of singular configurations, without the poles; where a divisor of one
+/// equation is its own numerator's factor the line keeps its dimension.
+#[test]
+fn lines_of_configurations_with_denominators() {
+    let mut random = Random(0x5eed_0f_11e5);
+    for trial in 0..40 {
+        let mut root = || format!("{}/{}", random.between(-9, 9), random.between(1, 4));
+        let [a, b, c, d] = [root(), root(), root(), root()];
+        let power = random.between(1, 2);
+        let text = format!(
+            "model M Real x, y; equation y^{power}*(x - {a})/(x - {b}) = 0; y*(x - {a} - 1)*(x - {c})/((x - {c})*(x - {d})) = 0; end M;"
+        );
+        let told = ask(&text, Kept::None, &[], 20);
+        assert_eq!(told.verdict, Verdict::Proved, "{trial}: {text}");
+        assert!(told.configurations.is_empty(), "{trial}: {text}");
+        assert!(!told.sets.is_empty(), "{trial}: {text}");
+        for set in &told.sets {
+            assert_eq!(set.dimension, 1, "{trial}: {text}");
+            assert!(!set.samples.is_empty(), "{trial}: {text}");
+        }
     }
 }
