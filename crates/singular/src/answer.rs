@@ -459,6 +459,13 @@ impl Answer {
         if !self.configurations.is_empty() || has_samples || self.manifold.is_some() {
             return Some(false);
         }
-        (self.verdict != Verdict::Unknown && self.locus.is_none()).then_some(true)
+        // Without a case there is nothing for symbols to decide.
+        let has_none = self.cases.is_complete() && self.cases.kept().next().is_none();
+        (self.verdict != Verdict::Unknown && (self.locus.is_none() || has_none)).then_some(true)
+    }
+
+    /// Symbols that are lengths, by number; they are taken as positive.
+    pub fn lengths(&self) -> Vec<usize> {
+        crate::eliminate::lengths(&self.mechanism)
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn section(found: &Result<SingularRecord, Vec<Vec<String>>>) -> Secti
 
 pub(super) fn fact(report: &SingularRecord) -> Fact {
     let value = match (report.n_configurations, report.empty) {
-        (Some(_), Some(true)) => "none".to_string(),
+        (_, Some(true)) => "none".to_string(),
         (Some(_), _) if report.has_sets() => "sets".to_string(),
         (Some(n), _) => format!("{n} real"),
         (None, _) => "on conditions".to_string(),
@@ -77,7 +77,7 @@ pub(super) fn sentence(report: &SingularRecord) -> Vec<Inline> {
 
 fn found(report: &SingularRecord) -> String {
     match report.n_configurations {
-        Some(_) if report.empty == Some(true) => format!("There is {}", report.found()),
+        _ if report.empty == Some(true) => format!("There is {}", report.found()),
         Some(_) => capitalised(&report.found()),
         None => "Singular configurations depend on conditions".to_string(),
     }

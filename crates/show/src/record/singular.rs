@@ -18,6 +18,8 @@ pub struct SingularRecord {
     pub locked: Vec<String>,
     /// The parameters that are kept as symbols.
     pub parameters: Vec<String>,
+    /// Those of them that are lengths: what is told holds for positive values of these.
+    pub positive: Vec<String>,
     /// The directions of the bodies, as angles.
     pub directions: Vec<String>,
     /// The ways to be singular.
@@ -90,7 +92,7 @@ impl SingularRecord {
     /// What was found, in a few words.
     pub fn found(&self) -> String {
         match (self.n_configurations, self.empty) {
-            (Some(_), Some(true)) => "no real singular configuration".to_string(),
+            (_, Some(true)) => "no real singular configuration".to_string(),
             (Some(n), _) if self.has_sets() => {
                 let isolated = count(n, "further real configuration");
                 format!("sets of singular configurations, and {isolated} found")

@@ -60,6 +60,12 @@ fn page_of_cases(report: &SingularRecord, lines: &mut Vec<String>) {
     if !report.parameters.is_empty() {
         lines.push(format!("  kept as symbols: {}", list(&report.parameters)));
     }
+    if !report.positive.is_empty() {
+        lines.push(format!(
+            "  taken as positive, as lengths: {}",
+            list(&report.positive)
+        ));
+    }
     if !report.directions.is_empty() {
         lines.push(format!(
             "  directions of the bodies: {}",

@@ -40,6 +40,9 @@ pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
             .iter()
             .map(|&v| answer.ring.variables()[v].name.clone())
             .collect(),
+        positive: (answer.lengths().into_iter())
+            .map(|v| answer.ring.variables()[v].name.clone())
+            .collect(),
         directions: answer
             .mechanism
             .directions
@@ -288,19 +291,28 @@ fn certificate(answer: &Answer) -> String {
         }
     }
     let total = answer.n_excluded + answer.pieces.len();
-    let solved = match (counts[1], n_complex) {
-        (0, _) => "none has a solution, real or complex".to_string(),
-        (1, n) => format!("1 has {}", count(n, "complex solution")),
-        (with, n) => format!("{with} have {} in all", count(n, "complex solution")),
-    };
-    text.push_str(&format!("; {} of equations: {solved}", count(total, "set")));
-    if counts[3] > 0 {
-        text.push_str(&format!(", {} of positive dimension", counts[3]));
+    let mut solved = Vec::new();
+    match (counts[1], n_complex) {
+        (0, _) => {}
+        (1, n) => solved.push(format!("1 has {}", count(n, "complex solution"))),
+        (with, n) => solved.push(format!(
+            "{with} have {} in all",
+            count(n, "complex solution")
+        )),
+    }
+    match counts[3] {
+        0 => {}
+        1 => solved.push("1 has infinitely many".to_string()),
+        with => solved.push(format!("{with} have infinitely many")),
     }
     if counts[2] > 0 {
-        text.push_str(&format!(", {} undecided", counts[2]));
+        solved.push(format!("{} undecided", counts[2]));
     }
-    text
+    if solved.is_empty() {
+        solved.push("none has a solution, real or complex".to_string());
+    }
+    let solved = solved.join(", ");
+    format!("{text}; {} of equations: {solved}", count(total, "set"))
 }
 
 /// Longest constraint that is written out, in bytes.
