@@ -10,7 +10,7 @@ use crate::repair::{Names, Repaired};
 use crate::series::MatrixSeries;
 use crate::structure::{Structure, SystemJacobian};
 use crate::{Equations, System};
-use daelight_expr::{SymbolId, Walker};
+use daelight_expr::{ExprId, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::Svd;
 use std::time::Instant;
@@ -117,7 +117,8 @@ pub(crate) fn singular_loci(
         deadline: Some(deadline),
         ..LocusOptions::default()
     };
-    let loci = BlockLoci::new(structure, &jacobian, &options);
+    let mut loci = BlockLoci::new(structure, &jacobian, &options);
+    loci.exclude(&constraints(source.equations(system)), deadline);
     let mut found: Vec<SingularLocus> = Vec::new();
     let vanishing = vanishing(system, source, &loci);
     for (block, members) in structure.blocks().iter().enumerate() {
@@ -173,6 +174,19 @@ pub(crate) fn singular_loci(
         vanishing,
         blocks: loci,
     }
+}
+
+/// The residuals without derivatives.
+fn constraints(equations: &Equations) -> Vec<ExprId> {
+    let mut walker = Walker::new();
+    let has_derivatives = |&residual: &ExprId| {
+        let symbols = walker.symbols(equations.graph(), &[residual]).into_iter();
+        let mut symbols = symbols.map(|id| equations.symbols().get(id));
+        symbols.any(|symbol| matches!(symbol, Symbol::Unknown { order: 1.., .. }))
+    };
+    let (_, without) =
+        (equations.residuals().iter().copied()).partition::<Vec<_>, _>(has_derivatives);
+    without
 }
 
 /// Says why a determinant vanishes identically: terms cancel, or parameters satisfy a condition up to rounding.

@@ -13,10 +13,10 @@ const TEXT_LIMIT: usize = 100_000;
 ///
 /// The structure holds where no factor of any block vanishes.
 pub struct BlockLoci {
-    graph: Graph,
-    symbols: Symbols,
-    parameters: Vec<f64>,
-    loci: Vec<Result<Locus, Incomplete>>,
+    pub(super) graph: Graph,
+    pub(super) symbols: Symbols,
+    pub(super) parameters: Vec<f64>,
+    pub(super) loci: Vec<Result<Locus, Incomplete>>,
 }
 
 impl fmt::Debug for BlockLoci {

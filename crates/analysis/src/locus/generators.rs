@@ -84,7 +84,7 @@ pub(super) fn multiple_of(graph: &mut Graph, base: ExprId, multiple: u32, over: 
 /// All generators of one block.
 #[derive(Default)]
 pub(super) struct Generators {
-    list: Vec<Generator>,
+    pub(super) list: Vec<Generator>,
     numbers: FastMap<ExprId, usize>,
     angles: Vec<Angle>,
     angle_numbers: FastMap<ExprId, usize>,

@@ -31,6 +31,7 @@ mod convert;
 mod determinant;
 mod form;
 mod generators;
+mod reach;
 mod sign;
 
 pub use block::BlockLoci;
@@ -167,6 +168,8 @@ pub enum Nature {
     Parameter,
     /// It is proved to have no zero at the present values of the parameters.
     NeverZero,
+    /// It is proved to have none where the equations without derivatives hold, at the present values of the parameters.
+    Excluded,
 }
 
 /// A factor of a determinant.
