@@ -370,6 +370,41 @@ fn a_ball_comes_to_rest_at_the_limit_of_its_impacts() {
     assert!(solution.warnings.iter().any(|w| w.contains("accumulate")));
 }
 
+/// A ball on floors at heights of any size, at rest or lifted at a constant speed: with u the speed, the ball falls d to the floor and is
+/// at its first impact at speed w = sqrt(u^2 + 2 g d) relative to it, at t1 = (w - u)/g; the impacts accumulate at t1 + 2 w e/(g (1 - e)).
+#[test]
+fn impacts_accumulate_on_floors_of_any_height() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = |low: f64, high: f64| {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        low + (high - low)
+            * ((state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64)
+    };
+    for trial in 0..30 {
+        let (g, e, d) = (random(2.0, 20.0), random(0.4, 0.85), random(0.3, 3.0));
+        let f = 10f64.powf(random(-4.0, 3.0)) * if trial % 2 == 0 { 1.0 } else { -1.0 };
+        let u = if trial % 3 == 0 {
+            random(-0.5, 2.0)
+        } else {
+            0.0
+        };
+        let text = format!(
+            "model M Real h(start = {f} + {d}, fixed = true), v(start = 0, fixed = true); equation der(h) = v; der(v) = -{g};
+             when h < {f} + {u}*time then reinit(v, {u} - {e}*(pre(v) - {u})); end when; end M;"
+        );
+        let w = (u * u + 2.0 * g * d).sqrt();
+        let wanted = (w - u) / g + 2.0 * w * e / (g * (1.0 - e));
+        let model = model(&text);
+        let solution = run_to(&model, 1.5 * wanted + 1.0);
+        let HybridEnd::Zeno { limit, .. } = &solution.end else {
+            panic!("{text}: ended otherwise, at {}", solution.reached);
+        };
+        close(*limit, wanted, 1e-6 * wanted);
+    }
+}
+
 /// Two inertias 1 and 2 at 5 and 0 that are locked turn at 5/3; the shaft passes an impulse of 10/3.
 #[test]
 fn a_clutch_keeps_the_momentum_when_it_locks() {

@@ -362,9 +362,17 @@ impl<'m> Driver<'m> {
             if next > self.point.time && self.point.time >= self.out.to {
                 return self.at_the_end();
             }
+            // Events that accumulate end where they have their limit, however well rounding lets the last of them be seen.
+            let limit = self.limit().filter(|&limit| limit > self.point.time);
             if next > self.point.time {
-                match self.leg(next.min(self.out.to)) {
+                match self.leg(next.min(self.out.to).min(limit.unwrap_or(f64::INFINITY))) {
                     Ok(true) => {}
+                    Ok(false) if limit.is_some_and(|limit| limit < next.min(self.out.to)) => {
+                        if let Some(end) = self.end_of_accumulation() {
+                            return end;
+                        }
+                        continue;
+                    }
                     // The end, unless something is scheduled just there.
                     Ok(false) if next > self.point.time => continue,
                     Ok(false) => {}
@@ -395,21 +403,30 @@ impl<'m> Driver<'m> {
             if self.is_stopped() {
                 return HybridEnd::Stopped;
             }
-            if let Some(limit) = self.accumulation() {
-                let names = self.last_causes();
-                let rests = match self.options.rests_at_zeno {
-                    true => self.come_to_rest(),
-                    false => Ok(false),
-                };
-                match rests {
-                    Ok(true) => self.out.warnings.push(format!(
-                        "Events ({}) accumulate at t = {limit}; from there on what they set rests.",
-                        names.join(", ")
-                    )),
-                    Ok(false) => return HybridEnd::Zeno { limit, names },
-                    Err(end) => return end,
-                }
+            if let Some(end) = self.end_of_accumulation() {
+                return end;
             }
+        }
+    }
+
+    /// How the run ends by events that accumulate here; `None` if there are none, or the run goes on at rest.
+    fn end_of_accumulation(&mut self) -> Option<HybridEnd> {
+        let limit = self.accumulation()?;
+        let names = self.last_causes();
+        let rests = match self.options.rests_at_zeno {
+            true => self.come_to_rest(),
+            false => Ok(false),
+        };
+        match rests {
+            Ok(true) => {
+                self.out.warnings.push(format!(
+                    "Events ({}) accumulate at t = {limit}; from there on what they set rests.",
+                    names.join(", ")
+                ));
+                None
+            }
+            Ok(false) => Some(HybridEnd::Zeno { limit, names }),
+            Err(end) => Some(end),
         }
     }
 
