@@ -295,6 +295,13 @@ fn again(system: &System, options: &SolveOptions, solution: &Solution) -> Option
 
 /// Says that errors have grown beyond what the tolerance promises.
 fn large_error(error: f64, rtol: f64) -> String {
+    if rtol < finest(Method::Taylor) {
+        return format!(
+            "The tolerance {rtol:.0e} is finer than numbers of 16 digits can show: the values at the end are off by about {error:.1e} of \
+             their sizes. Ask for {:.0e} at most.",
+            finest(Method::Taylor)
+        );
+    }
     format!(
         "Small errors grow in this model: the values at the end are off by about {error:.1e} of their sizes (of `nominal`, or 1, where a \
          value is smaller), and the tolerance is {rtol:.0e}. Ask for more with --rtol; if unknowns are much smaller than 1, give their \

@@ -172,6 +172,12 @@ impl Work {
         let mut system = System::driven(&model, signals.clone()).map_err(system_error)?;
         take_values(&mut system, given);
         let base = whole_run(&system, options)?;
+        if base.run.trajectory.segments().is_empty() {
+            return Err(fault(
+                "the run has no length".to_string(),
+                "give a time behind the start with --to",
+            ));
+        }
         let read = read_parameters(&model, loss);
         let adjoint = model.adjoint(&read);
         let curves = signals::along(&system, &base, &adjoint)?;

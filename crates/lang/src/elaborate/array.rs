@@ -794,6 +794,19 @@ impl<'a> Elaborator<'a> {
                     .iter()
                     .fold(one, |product, &element| self.graph.mul(product, element))
             }
+            "min" | "max" if matches!(value, Value::Scalar(..)) => {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::WrongSize,
+                        span,
+                        format!("`{name}` of one number"),
+                    )
+                    .label("a single number")
+                    .help(format!(
+                        "give it two numbers or an array; the extreme value of a run is `sweep --measure {name}:NAME`"
+                    )),
+                ));
+            }
             "min" | "max" => {
                 let op = if name == "min" {
                     BinaryOp::Min

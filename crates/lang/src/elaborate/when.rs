@@ -48,7 +48,9 @@ impl<'a> Elaborator<'a> {
 
     /// Whether the condition of a `when`, or one of several, becomes true.
     pub(super) fn fires(&mut self, condition: AstId) -> Checked<ExprId> {
+        let first = self.equalities.len();
         let value = self.eval(condition)?;
+        self.refuse_equalities_of_time(first)?;
         let span = self.ast.span(condition);
         self.require_type(&value, Type::Boolean, span)?;
         let name = shorten(&self.slice(span), 60);
@@ -71,6 +73,27 @@ impl<'a> Elaborator<'a> {
         }
         let never = self.graph.constant(0.0);
         Ok(all.unwrap_or(never))
+    }
+
+    /// Refuses `time == 0.5` in the condition of a `when`, from the `first` that was met: it never becomes true.
+    fn refuse_equalities_of_time(&mut self, first: usize) -> Checked<()> {
+        for (expr, span) in self.equalities.split_off(first) {
+            let symbols = self.walker.symbols(&self.graph, &[expr]);
+            if symbols
+                .into_iter()
+                .any(|id| self.symbols.get(id) == Symbol::Time)
+            {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::TypeMismatch,
+                        span,
+                        "an equality with the time holds at a single time, and no `when` sees it become true",
+                    )
+                    .help("write `>=`: a `when` acts once, where its condition becomes true"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// An equation inside a `when`.
