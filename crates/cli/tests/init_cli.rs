@@ -33,6 +33,7 @@ fn the_document_has_exactly_the_documented_fields() {
         "distance",
         "dof",
         "free",
+        "from_written",
         "higher",
         "levels",
         "model",
@@ -47,7 +48,7 @@ fn the_document_has_exactly_the_documented_fields() {
     assert_eq!(keys(&start), of_start);
     assert_eq!(
         keys(&start["others"][0]),
-        ["derivatives", "distance", "values"]
+        ["derivatives", "distance", "from_written", "values"]
     );
     assert_eq!(start["higher"]["x1"].as_array().expect("a list").len(), 2);
     let (code, failure) = json(&["init", &overfixed()]);

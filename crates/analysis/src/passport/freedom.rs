@@ -58,8 +58,8 @@ pub(super) fn freedom_is_real(system: &System, point: &ConsistentPoint, directio
     })
 }
 
-/// Unknowns whose values can be chosen: the rows of the consistent directions that span best, differentiated unknowns
-/// before others.
+/// Unknowns whose values can be chosen: the rows of the consistent directions that span best, those that the model fixes before
+/// others, then differentiated unknowns.
 pub(crate) fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) -> Vec<usize> {
     let n = directions.nrows();
     let mut is_differentiated = vec![false; n];
@@ -67,7 +67,12 @@ pub(crate) fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) ->
         is_differentiated[column as usize] = true;
     }
     // The preference must not outweigh a clear difference in how well an unknown suits.
-    let weight = |j: usize| if is_differentiated[j] { 1.0 } else { 1e-3 } / units[j];
+    const PREFERENCE: f64 = 1e3;
+    let weight = |j: usize| {
+        let preferences = [system.unknowns()[j].fixed, is_differentiated[j]];
+        let times = preferences.into_iter().filter(|&is_preferred| is_preferred);
+        PREFERENCE.powi(times.count() as i32) / units[j]
+    };
     let rows = Mat::from_fn(directions.ncols(), n, |k, j| weight(j) * directions[(j, k)]);
     let mut qr = Qr::new();
     if directions.ncols() == 0 || qr.factor(rows.view()).is_err() {

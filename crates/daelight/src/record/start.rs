@@ -122,17 +122,30 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
             .map(|unknown| unknown.name.clone())
             .collect(),
         distance: point.distance,
+        from_written: from_written(system, guess, jet),
         others: different_poses(start)
             .map(|other| OtherRecord {
                 values: derivatives(system, &other.jet, 0),
                 derivatives: derivatives(system, &other.jet, 1),
                 distance: other.distance,
+                from_written: from_written(system, guess, &other.jet),
             })
             .collect(),
         discrete: Vec::new(),
-        notes: notes(system, start),
+        notes: notes(system, start, guess),
         scene: None,
     }
+}
+
+/// How far a point is from the start values that somebody wrote, whichever unknowns have them.
+fn from_written(system: &System, guess: &[f64], jet: &TaylorJet) -> f64 {
+    let unknowns = system.unknowns().iter().enumerate();
+    let squares = unknowns.filter_map(|(j, unknown)| {
+        unknown.start?;
+        let change = jet.derivative(j, 0) - guess[j];
+        Some((change / unknown.nominal.unwrap_or(1.0).abs()).powi(2))
+    });
+    squares.sum::<f64>().sqrt()
 }
 
 /// The other solutions, each pose once: of those that differ by whole turns in some unknowns, and in their derivatives and
@@ -182,7 +195,7 @@ pub(crate) fn side_note(system: &System, point: &ConsistentPoint) -> Option<Stri
     }
 }
 
-fn notes(system: &System, start: &Start) -> Vec<String> {
+fn notes(system: &System, start: &Start, guess: &[f64]) -> Vec<String> {
     let mut notes: Vec<String> = side_note(system, &start.point).into_iter().collect();
     notes.extend(silent_inputs(system));
     let turned = start.others.len() - different_poses(start).count();
@@ -245,8 +258,8 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
                 .to_string(),
         ),
     }
-    let nearer = start.point.distance * (1.0 - 1e-9);
-    if start.others.iter().any(|other| other.distance < nearer) {
+    let nearer = from_written(system, guess, &start.point.jet) * (1.0 - 1e-9);
+    if (start.others.iter()).any(|other| from_written(system, guess, &other.jet) < nearer) {
         notes.push(
             "A solution on another branch is closer to the start values; --all lists it."
                 .to_string(),

@@ -40,6 +40,8 @@ pub struct StartRecord {
     pub computed: Vec<String>,
     /// Weighted distance from the start values, in the components that are differentiated.
     pub distance: f64,
+    /// Distance from the start values that are written in the model, each in units of its `nominal`.
+    pub from_written: f64,
     /// Other solutions that were found, the closest first.
     pub others: Vec<OtherRecord>,
     /// Discrete variables of a model with events.
@@ -90,6 +92,8 @@ pub struct OtherRecord {
     pub derivatives: Map<String, Value>,
     /// Its weighted distance from the start values.
     pub distance: f64,
+    /// Distance from the start values that are written in the model, each in units of its `nominal`.
+    pub from_written: f64,
 }
 
 /// What `daelight init --json` prints when there is no start.

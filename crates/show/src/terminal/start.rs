@@ -105,18 +105,21 @@ fn others(report: &StartRecord) -> String {
                 format!("{name} = {}{rate}", number(value))
             })
             .collect();
-        rows.add_row([short(other.distance), values.join(", ")]);
+        rows.add_row([short(other.from_written), values.join(", ")]);
     }
     format!("\nOther solutions\n{rows}\n")
 }
 
 /// What start values were adjusted to: `closest` is said of one point alone.
 pub fn closest_words(report: &StartRecord) -> &'static str {
-    let is_as_close = |distance: f64| (distance - report.distance).abs() <= SAME * report.distance;
-    let others = || report.others.iter().map(|other| other.distance);
-    match report.distance > 0.0 && others().any(is_as_close) {
-        true => "a consistent point, as close as other solutions",
-        false => "the closest consistent point",
+    let own = report.from_written;
+    let others = || report.others.iter().map(|other| other.from_written);
+    let is_as_close = |distance: f64| (distance - own).abs() <= SAME * own;
+    let is_closer = |distance: f64| distance < (1.0 - SAME) * own;
+    match own > 0.0 {
+        true if others().any(is_closer) => "a consistent point",
+        true if others().any(is_as_close) => "a consistent point, as close as other solutions",
+        _ => "the closest consistent point",
     }
 }
 
@@ -127,13 +130,10 @@ pub(crate) fn adjusted_sentence(report: &StartRecord) -> Option<String> {
     }
     let adjusted = count(report.adjusted.len(), "start value");
     let closest = closest_words(report);
-    Some(match report.distance > 0.0 {
-        true => format!(
-            "{adjusted} adjusted, to {closest}: distance {} in the differentiated unknowns.",
-            short(report.distance)
-        ),
-        false => format!("{adjusted} adjusted, to {closest}."),
-    })
+    Some(format!(
+        "{adjusted} adjusted, to {closest}: distance {} from the start values.",
+        short(report.from_written)
+    ))
 }
 
 /// What was free and what used it up, as sentences.
