@@ -100,15 +100,5 @@ fn drawn(names: &[String], rows: &[(f64, Vec<f64>)], what: RunPicture) -> Result
     if what != RunPicture::Trajectory {
         return Err("of a run with events only the trajectory is drawn".to_string());
     }
-    let mut table = Table {
-        names: vec!["time".to_string()],
-        columns: vec![rows.iter().map(|row| row.0).collect()],
-    };
-    for (at, name) in names.iter().enumerate() {
-        table.names.push(name.clone());
-        table
-            .columns
-            .push(rows.iter().map(|row| row.1[at]).collect());
-    }
-    picture::table(&table, &[], Scale::Linear, &[])
+    picture::table(&Table::of_rows(names, rows), &[], Scale::Linear, &[])
 }

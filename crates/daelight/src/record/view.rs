@@ -302,17 +302,18 @@ pub fn run_picture(
     })
 }
 
-/// The record of a run with what a page that follows sliders shows of it: values and margins at about `n` times, and the mechanism
-/// at the same times.
+/// The record of a run with what a page that follows sliders shows of it: values and margins at about `n` times of the run or of a
+/// part of it, and the mechanism at the same times.
 pub fn live(
     record: SolveRecord,
     model: &Model,
     system: &System,
     solution: &Solution,
-    n: usize,
+    (part, n): (Option<(f64, f64)>, usize),
 ) -> Result<SolveRecord, String> {
     let mut view = empty(system, solution);
-    sample_at(&mut view, system, solution, &times(solution, n))?;
+    let times = times_within(solution, part.unwrap_or(ends(solution)), n);
+    sample_at(&mut view, system, solution, &times)?;
     // A settled model has other unknowns than the one that is drawn.
     let is_drawn = model.unknowns.len() <= system.unknowns().len();
     view.scene = Drawing::of(model).filter(|_| is_drawn).and_then(|drawing| {
@@ -328,17 +329,26 @@ pub fn live(
 
 /// Times over a run: evenly, at the ends of steps, and closer and closer to singular times.
 fn times(solution: &Solution, n: usize) -> Vec<f64> {
-    let (from, to) = (solution.from, solution.reached());
-    let mut times = evenly(ends(solution), n);
-    let segments = solution.run.trajectory.segments();
-    if segments.len() <= 4 * n {
-        times.extend(segments.iter().map(|segment| segment.end));
+    times_within(solution, ends(solution), n)
+}
+
+/// The same over a part of it.
+fn times_within(solution: &Solution, (from, to): (f64, f64), n: usize) -> Vec<f64> {
+    let mut times = evenly((from, to), n);
+    let is_inside = |time: f64| (from.min(to)..=from.max(to)).contains(&time);
+    let ends = solution.run.trajectory.segments().iter();
+    let ends: Vec<f64> = (ends.map(|segment| segment.end))
+        .filter(|&end| is_inside(end))
+        .collect();
+    if ends.len() <= 4 * n {
+        times.extend(ends);
     }
     for explained in solution.singularities.iter().take(MOST_MARKS) {
         let aside = (2..=8).map(|k| (to - from) * 10f64.powi(-k));
         times.extend(aside.flat_map(|d| [explained.found.time - d, explained.found.time + d]));
         times.push(explained.found.time);
     }
+    times.retain(|&time| is_inside(time));
     within_run(times, solution)
 }
 
