@@ -117,6 +117,16 @@ equation
 end Sampled;
 """
 
+STAIRS = """model Stairs "A motor that stops between whole numbers and turns back"
+  Real x(start = 0.2, fixed = true), y(start = 0, fixed = true);
+  Integer n;
+equation
+  der(x) = 3*cos(time);
+  n = integer(x);
+  der(y) = n;
+end Stairs;
+"""
+
 PEG = """model Peg "A pendulum in coordinates that a peg throws back, index 3"
   parameter Real L = 1, g = 9.81, e = 0.9;
   Real x(start = 0.8), y(start = -0.6), vx(start = 0, fixed = true), vy, F;
@@ -843,6 +853,7 @@ def main():
         same_end_by_others(model("relay.mo", RELAY), version, 9.3, tolerance=1e-11)
         same_end_by_others(model("thermostat.mo", THERMOSTAT), version, 10, tolerance=1e-11)
         same_end_by_others(model("sampled.mo", SAMPLED), version, 4, tolerance=1e-11)
+        same_end_by_others(model("stairs.mo", STAIRS), version, 7, tolerance=1e-11)
         same_end_by_others(model("peg.mo", PEG), version, 3, tolerance=1e-11)
         same_end_by_others(model("clutch.mo", CLUTCH), version, 3, tolerance=1e-11)
         events_of_others_repeat(version)

@@ -605,8 +605,8 @@ impl Exchange {
         let mut copy = Self::new(session, Arc::clone(&self.unknowns));
         copy.time = time;
         if has_form != 0.0 && point.len() == n_point as usize {
-            if let Some(hybrid) = copy.session.model().hybrid.as_deref() {
-                let resting = Resting::of_numbers(hybrid, resting)?;
+            if copy.session.model().hybrid.is_some() {
+                let resting = Resting::of_numbers(copy.session.model(), resting)?;
                 copy.mode = Some(Box::new(in_mode(&copy.session, resting).ok()?));
             }
             let (problem, tolerances) = equations(copy.here(), copy.session.rtol()).ok()?;

@@ -61,6 +61,7 @@ pub use fit::{Fit, FitEnd, FitOptions, Fitted, FittedColumn, NoInterval, fit};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
 pub use gradient::{Gradient, Loss, all_parameters, gradient, inside_integral};
+pub use hybrid::indicator_texts;
 pub use init::{
     InitOptions, conflict_diagnostic, missing_diagnostic, refused_at_start, singular_diagnostic,
     start_request,

@@ -7,7 +7,7 @@
 use crate::analyze::system_error;
 use crate::exchange::Exchange;
 use crate::hybrid::{
-    HybridEnd, HybridSolution, Middle, indicators, resume_hybrid, sides, solve_hybrid,
+    HybridEnd, HybridSolution, Indicator, Middle, indicators, resume_hybrid, solve_hybrid,
 };
 use crate::record::{RunRefusal, refusal};
 use crate::solve::{
@@ -745,11 +745,16 @@ impl Plant {
     fn slanted(&self) -> Slanted {
         let Model { graph, symbols, .. } = &*self.model;
         let mut graph = graph.clone();
-        let relations = self.model.hybrid.iter().flat_map(|h| indicators(h));
-        let sides = relations.filter_map(|relation| sides(&self.model, relation));
+        let all = indicators(&self.model).unwrap_or_default();
         let mut walker = Walker::new();
-        let slopes = sides.map(|(a, b, _)| {
-            let difference = graph.sub(a, b);
+        let slopes = all.iter().map(|one| {
+            let mut difference = match one.b {
+                Ok(b) => graph.sub(one.a, b),
+                Err(_) => one.a,
+            };
+            if one.sign < 0.0 {
+                difference = graph.neg(difference);
+            }
             let along = walker.symbols(&graph, &[difference]);
             let slopes = graph.gradient(difference, &along);
             let along = along.into_iter().map(|id| symbols.get(id));
@@ -762,11 +767,18 @@ impl Plant {
     }
 
     fn differences(&self, seen: &Seen) -> Vec<f64> {
-        let relations = self.model.hybrid.iter().flat_map(|h| indicators(h));
-        let sides = relations.filter_map(|relation| sides(&self.model, relation));
-        let sides: Vec<ExprId> = sides.flat_map(|(a, b, _)| [a, b]).collect();
+        let all = indicators(&self.model).unwrap_or_default();
+        let sides = |one: &Indicator| [one.a, one.b.unwrap_or(one.a)];
+        let sides: Vec<ExprId> = all.iter().flat_map(sides).collect();
         let values = self.value(&sides, seen);
-        values.chunks_exact(2).map(|two| two[0] - two[1]).collect()
+        let difference = |(one, sides): (&Indicator, &[f64])| match one.b {
+            Ok(_) => one.sign * (sides[0] - sides[1]),
+            Err((held, offset)) => one.sign * (sides[0] - seen.parameters[held] - offset),
+        };
+        all.iter()
+            .zip(values.chunks_exact(2))
+            .map(difference)
+            .collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use daelight_analysis::System;
 use daelight_expr::{ExprId, Walker};
-use daelight_lang::{ChangedBy, Model, Symbol, Type};
+use daelight_lang::{Model, Symbol, Type};
 
 /// What a variable is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -197,15 +197,13 @@ fn add_rates(ports: &mut Vec<Port>, states: &[usize]) {
 
 /// Adds the event indicators, which version 3.0 wants as variables, behind all others.
 fn add_indicators(ports: &mut Vec<Port>, model: &Model) {
-    let relations = model.hybrid.iter().flat_map(|hybrid| &hybrid.relations);
-    let relations = relations.filter(|relation| relation.by == ChangedBy::Unknowns);
-    for (at, relation) in relations.enumerate() {
+    for (at, text) in daelight::indicator_texts(model).into_iter().enumerate() {
         let mut name = format!("eventIndicator{}", at + 1);
         while ports.iter().any(|port| port.name == name) {
             name.push('_');
         }
         let mut port = Port::new(&name, PortValue::Indicator(at), PortKind::Local);
-        port.comment = model.sources.slice(relation.span).to_string();
+        port.comment = text;
         port.initial = Some(Initial::Calculated);
         ports.push(port);
     }

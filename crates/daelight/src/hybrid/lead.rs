@@ -9,7 +9,7 @@ use crate::solve::{START_ORDER, Setup, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Request, StageOffsets, TaylorJet, consistent_point};
 use daelight_expr::{BinaryOp, ExprId, Node};
-use daelight_lang::{ChangedBy, HeldRelation, Hybrid, Model};
+use daelight_lang::{ChangedBy, Hybrid, Model, Rule, Span};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,19 +36,66 @@ pub(crate) struct Stand {
     pub ends: Option<String>,
 }
 
-/// The relations whose differences are event indicators.
-pub(crate) fn indicators(hybrid: &Hybrid) -> impl Iterator<Item = &HeldRelation> {
-    let relations = hybrid.relations.iter();
-    relations.filter(|relation| relation.by == ChangedBy::Unknowns)
+/// What an event indicator is made of: sign (a - b), b an expression or a whole number that is held, plus an offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Indicator {
+    pub sign: f64,
+    pub a: ExprId,
+    pub b: Result<ExprId, (usize, f64)>,
+    /// The parameter that is true where the indicator is positive, or where it is negative if the second is true; none where it is
+    /// positive whatever is held.
+    truth: Option<(usize, bool)>,
+    span: Span,
 }
 
-/// The sides of a relation, and whether it holds where the first is the smaller one; `None` where it is none of order.
-pub(crate) fn sides(model: &Model, relation: &HeldRelation) -> Option<(ExprId, ExprId, bool)> {
-    match model.graph.node(relation.expr) {
-        Node::Binary(BinaryOp::Less | BinaryOp::LessEqual, a, b) => Some((a, b, true)),
-        Node::Binary(BinaryOp::Greater | BinaryOp::GreaterEqual, a, b) => Some((a, b, false)),
-        _ => None,
+/// The event indicators of a model: one for each relation of unknowns, two for each `floor`. `Err` names one that no sign tells.
+pub(crate) fn indicators(model: &Model) -> Result<Vec<Indicator>, String> {
+    use BinaryOp::{Greater, GreaterEqual, Less, LessEqual};
+    let mut all = Vec::new();
+    let Some(hybrid) = model.hybrid.as_deref() else {
+        return Ok(all);
+    };
+    let relations = hybrid.relations.iter();
+    for relation in relations.filter(|relation| relation.by == ChangedBy::Unknowns) {
+        let span = relation.span;
+        let (a, b, is_less) = match model.graph.node(relation.expr) {
+            Node::Binary(Less | LessEqual, a, b) => (a, b, true),
+            Node::Binary(Greater | GreaterEqual, a, b) => (a, b, false),
+            _ => {
+                let text = model.sources.slice(span);
+                return Err(format!(
+                    "`{text}` compares for equality, which no sign tells"
+                ));
+            }
+        };
+        all.push(Indicator {
+            sign: 1.0,
+            a,
+            b: Ok(b),
+            truth: Some((relation.parameter, is_less)),
+            span,
+        });
     }
+    for variable in &hybrid.variables {
+        let Rule::Floor(a) = variable.rule else {
+            continue;
+        };
+        all.extend([(1.0, 0.0), (-1.0, 1.0)].map(|(sign, offset)| Indicator {
+            sign,
+            a,
+            b: Err((variable.parameter, offset)),
+            truth: None,
+            span: variable.span,
+        }));
+    }
+    Ok(all)
+}
+
+/// The event indicators of a model as they are written, one text each.
+pub fn indicator_texts(model: &Model) -> Vec<String> {
+    let all = indicators(model).unwrap_or_default();
+    let text = |indicator: &Indicator| model.sources.slice(indicator.span).to_string();
+    all.iter().map(text).collect()
 }
 
 impl Resting {
@@ -69,16 +116,18 @@ impl Resting {
         done.map_err(|error| error.to_string())
     }
 
-    /// The event indicators (H6), from the differences of the sides of their relations.
+    /// The event indicators (H6), from their differences.
     pub fn indicate(&self, model: &Model, differences: &[f64]) -> Vec<f64> {
         let Some(hybrid) = model.hybrid.as_deref() else {
             return Vec::new();
         };
         let values = self.over(hybrid, &vec![0.0; model.parameters.len()]);
-        let relations = indicators(hybrid).zip(differences).zip(&self.shifts);
-        let indicator = |((relation, difference), shift): ((&HeldRelation, &f64), &f64)| {
-            let is_less = sides(model, relation).is_some_and(|sides| sides.2);
-            let is_above = (values[relation.parameter] != 0.0) != is_less;
+        let all = indicators(model).unwrap_or_default();
+        let all = all.iter().zip(differences).zip(&self.shifts);
+        let indicate = |((one, difference), shift): ((&Indicator, &f64), &f64)| {
+            let is_above = one
+                .truth
+                .is_none_or(|(p, turned)| (values[p] != 0.0) != turned);
             let shift = if is_above { *shift } else { -shift };
             if difference.is_nan() {
                 shift
@@ -86,7 +135,7 @@ impl Resting {
                 difference + shift
             }
         };
-        relations.map(indicator).collect()
+        all.map(indicate).collect()
     }
 
     /// Those of a point of a run.
@@ -114,14 +163,15 @@ impl Resting {
     }
 
     /// The same from numbers of this model.
-    pub fn of_numbers(hybrid: &Hybrid, numbers: &[f64]) -> Option<Self> {
+    pub fn of_numbers(model: &Model, numbers: &[f64]) -> Option<Self> {
+        let hybrid = model.hybrid.as_deref()?;
         let (&[n_held, n_instants, n_shifts, next], rest) = numbers.split_first_chunk::<4>()?;
         let (held, rest) = rest.split_at_checked(n_held as usize)?;
         let (instants, shifts) = rest.split_at_checked(n_instants as usize)?;
         let fits = held.len() == hybrid.held_parameters().count()
             && instants.len() == hybrid.samples.len()
             && shifts.len() == n_shifts as usize
-            && shifts.len() == indicators(hybrid).count();
+            && shifts.len() == indicators(model).ok()?.len();
         fits.then(|| Self {
             held: held.to_vec(),
             instants: instants.iter().map(|&n| n as u64).collect(),
@@ -144,12 +194,7 @@ pub(crate) fn states_of_modes(
     if !hybrid.delays.is_empty() {
         return Err("it has a `delay`, whose past is no state".to_string());
     }
-    if let Some(strange) = indicators(hybrid).find(|r| sides(model, r).is_none()) {
-        let text = model.sources.slice(strange.span);
-        return Err(format!(
-            "`{text}` compares for equality, which no sign tells"
-        ));
-    }
+    indicators(model)?;
     let options = SolveOptions::default();
     let mut driver = Driver::new(model, hybrid, system, &options);
     let mut all: Vec<usize> = Vec::new();
@@ -267,6 +312,11 @@ pub(crate) fn lead(
     stand.ok_or_else(|| "there is no point behind the event".to_string())
 }
 
+/// The width w of (H6) of something of a size.
+fn width(size: f64) -> f64 {
+    f64::EPSILON.powf(2.0 / 3.0) * size
+}
+
 impl Driver<'_> {
     /// Events at the present point until nothing is due.
     fn happen(&mut self) -> Result<(), HybridEnd> {
@@ -293,16 +343,23 @@ impl Driver<'_> {
     /// Where the model stands now.
     fn stand(&mut self, ends: Option<String>) -> Option<Stand> {
         let next = self.next_time();
-        let shifts = (0..self.hybrid.relations.len())
-            .filter(|&at| self.hybrid.relations[at].by == ChangedBy::Unknowns)
-            .collect::<Vec<_>>();
-        let shifts = shifts.into_iter().map(|at| self.shift(at)).collect();
+        let hybrid = self.hybrid;
+        let mut shifts = Vec::new();
+        for (at, relation) in hybrid.relations.iter().enumerate() {
+            if relation.by == ChangedBy::Unknowns {
+                shifts.push(self.shift(at));
+            }
+        }
+        for (at, variable) in hybrid.variables.iter().enumerate() {
+            if let Rule::Floor(_) = variable.rule {
+                let place = self.layout.rules + at;
+                let value = self.program.value(place, &self.point, &self.values);
+                shifts.extend([width(value.abs().max(1.0)); 2]);
+            }
+        }
+        let held = hybrid.held_parameters().map(|p| self.values[p]);
         let resting = Resting {
-            held: self
-                .hybrid
-                .held_parameters()
-                .map(|p| self.values[p])
-                .collect(),
+            held: held.collect(),
             instants: self.instants.clone(),
             shifts,
             next,
@@ -328,7 +385,7 @@ impl Driver<'_> {
         };
         let size = self.program.size(place, point, &self.values, scale);
         let size = if size.is_finite() { size } else { 0.0 };
-        f64::EPSILON.powf(2.0 / 3.0) * size.max(self.out.rtol)
+        width(size.max(self.out.rtol))
     }
 
     /// Whether a relation's sides are closer than what others are asked to part them by.

@@ -21,8 +21,9 @@ mod values;
 mod zeno;
 
 pub use event::{Change, Event};
+pub use lead::indicator_texts;
 pub(crate) use lead::{
-    Resting, Stand, equations_resting, indicators, jet_next_to, lead, sides, states_of_modes,
+    Indicator, Resting, Stand, equations_resting, indicators, jet_next_to, lead, states_of_modes,
 };
 pub use mode::Mode;
 pub(crate) use resume::{Middle, resume_hybrid};
