@@ -211,13 +211,10 @@ pub(crate) fn states_of_modes(
             let mode = &driver.modes.list[at];
             states(&mode.system, &mode.setup)
         });
-        match &found {
-            Ok(found) => {
-                let new = found.iter().filter(|unknown| !all.contains(unknown));
-                let new: Vec<usize> = new.copied().collect();
-                all.extend(new);
-            }
-            Err(_) => {}
+        if let Ok(found) = &found {
+            let new = found.iter().filter(|unknown| !all.contains(unknown));
+            let new: Vec<usize> = new.copied().collect();
+            all.extend(new);
         }
         // A mode without a structure may never be met.
         first = match first {
