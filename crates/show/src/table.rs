@@ -16,19 +16,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// Named values over time.
-    pub fn of_rows(names: &[String], rows: &[(f64, Vec<f64>)]) -> Self {
-        let time = ["time".to_string()];
-        let column = |at: usize| rows.iter().map(|row| row.1[at]).collect();
-        let columns = (0..names.len()).map(column);
-        Self {
-            names: time.iter().chain(names).cloned().collect(),
-            columns: std::iter::once(rows.iter().map(|row| row.0).collect())
-                .chain(columns)
-                .collect(),
-        }
-    }
-
     /// Reads `csv`, `json` or `parquet`; what is wrong in one sentence.
     pub fn read(bytes: &[u8], format: &str) -> Result<Self, String> {
         let table = Self::read_list(bytes, format)?;

@@ -2,7 +2,7 @@
 
 use crate::drawing::Drawing;
 use crate::hybrid::{HybridSolution, Instant};
-use crate::samples::samples;
+use crate::samples::{NamedRows, samples};
 use crate::solve::Solution;
 use daelight_analysis::System;
 use daelight_analysis::initial::Request;
@@ -13,6 +13,7 @@ use daelight_show::page::MAX_EXPLAINED;
 use daelight_show::picture::{MOST_MARKS, NO_DRAWING, RESIDUAL, RunPicture, SINGULAR_VALUE};
 use daelight_show::record::{RunSamples, RunView, SolveRecord, TimePoints, TimeSeries};
 use daelight_show::scene::Scene;
+use std::collections::HashSet;
 
 /// Evenly spread times at which a page looks at a run, and those inside each step.
 const EVEN_TIMES: usize = 1201;
@@ -116,6 +117,52 @@ pub(super) fn illustrate_events(
         scene,
         ..RunView::default()
     }));
+}
+
+/// The record of a run with events and values that were taken along it, with the mechanism at their times.
+pub fn with_rows(record: SolveRecord, model: &Model, (names, rows): &NamedRows) -> SolveRecord {
+    let unit = |name: &str| {
+        let unknown = model.unknowns.iter().find(|unknown| unknown.name == name);
+        unknown.map_or(String::new(), |u| {
+            model.declarations[u.declaration].unit.clone()
+        })
+    };
+    let discrete = model.hybrid.iter().flat_map(|hybrid| &hybrid.variables);
+    let discrete: HashSet<&str> = discrete.map(|variable| &variable.name[..]).collect();
+    let given = model.parameters.iter().map(|parameter| &parameter.name[..]);
+    // Parameters of components are among the values.
+    let given: HashSet<&str> = given.filter(|name| !discrete.contains(name)).collect();
+    let shown = names.iter().enumerate();
+    let shown = shown.filter(|(_, name)| !given.contains(&name[..]));
+    let series = shown.map(|(at, name)| TimeSeries {
+        name: name.clone(),
+        unit: unit(name),
+        values: rows.iter().map(|row| row.1[at]).collect(),
+    });
+    let times: Vec<f64> = rows.iter().map(|row| row.0).collect();
+    let scene = Drawing::of(model).and_then(|drawing| {
+        let frame = |row: &(f64, Vec<f64>)| {
+            drawing.frame_of_named(row.0, |name| {
+                let at = names.iter().position(|other| other == name)?;
+                row.1.get(at).copied()
+            })
+        };
+        drawing.scene(times.clone(), rows.iter().map(frame).collect(), &[])
+    });
+    let view = RunView {
+        model: model.name.clone(),
+        n_unknowns: model.unknowns.len(),
+        samples: RunSamples {
+            series: series.collect(),
+            times,
+        },
+        scene,
+        ..RunView::default()
+    };
+    SolveRecord {
+        view: Some(Box::new(view)),
+        ..record
+    }
 }
 
 /// Evenly spread times of a run with events, times inside its steps, and both sides of each event.

@@ -3,14 +3,14 @@
 use super::{Answered, SIZES, read, said, shown_text, wrong};
 use crate::folder::Folder;
 use crate::question::PageQuestion;
-use daelight::hybrid::solve_sampled;
+use daelight::hybrid::{HybridSolution, solve_sampled};
 use daelight::record::{self, PageOptions, RunRefusal};
 use daelight::{NamedRows, Relations, SolveOptions};
 use daelight_analysis::System;
 use daelight_lang::{ArrayStyle, Model};
-use daelight_plot::{Scale, Theme};
+use daelight_plot::Theme;
 use daelight_show::picture::{self, RunPicture};
-use daelight_show::{Table, csv as as_csv, page};
+use daelight_show::{csv as as_csv, page};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub fn csv(question: &PageQuestion, folder: &Folder) -> Answered {
     let options = solve_options(question);
     let times = times(&system, &options);
     let (names, rows) = match model.hybrid {
-        Some(_) => rows_with_events(&model, &system, question)?,
+        Some(_) => run_with_events(&model, &system, question)?.1,
         None => {
             let solution = daelight::solve(&system, &options)
                 .map_err(|no_run| no_values(&system, no_run, question))?;
@@ -69,17 +69,18 @@ fn times(system: &System, options: &SolveOptions) -> Vec<f64> {
     (0..SIZES.rows).map(time).collect()
 }
 
-/// Values of a run with events, both sides of each.
-fn rows_with_events(
+/// A run with events, and its values with both sides of each.
+fn run_with_events(
     model: &Model,
     system: &System,
     question: &PageQuestion,
-) -> Result<NamedRows, Value> {
+) -> Result<(HybridSolution, NamedRows), Value> {
     let options = solve_options(question);
     let times = times(system, &options);
     let found = solve_sampled(model, system, &options, (&times, true));
-    let (_, rows) = found.map_err(|(_, no_run)| no_values(system, no_run, question))?;
-    rows.map_err(|why| json!({ "refused": why }))
+    let (solution, rows) = found.map_err(|(_, no_run)| no_values(system, no_run, question))?;
+    let rows = rows.map_err(|why| json!({ "refused": why }))?;
+    Ok((solution, rows))
 }
 
 /// A picture of the run, or of the singular configurations, as SVG.
@@ -89,9 +90,10 @@ pub fn picture(question: &PageQuestion, folder: &Folder) -> Answered {
     }
     let (model, system) = equations(question, folder)?;
     if model.hybrid.is_some() {
-        let (names, rows) = rows_with_events(&model, &system, question)?;
-        let table = Table::of_rows(&names, &rows);
-        let figure = picture::table(&table, &[], Scale::Linear, &[]);
+        let (solution, rows) = run_with_events(&model, &system, question)?;
+        let report = record::hybrid(&model, &solution, None);
+        let report = record::with_rows(report, &model, &rows);
+        let figure = picture::run(&report, RunPicture::Trajectory);
         let figure = figure.map_err(|why| json!({ "refused": why }))?;
         return Ok(json!({ "text": daelight_plot::svg(&figure, Theme::Light) }));
     }

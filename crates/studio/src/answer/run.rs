@@ -152,7 +152,7 @@ fn with_events(
             return Ok(start_alone(model, system, no_run, question));
         }
     };
-    let mut report = record::hybrid(model, &solution, None);
+    let report = record::hybrid(model, &solution, None);
     let (names, mut rows) = rows.map_err(|why| json!({ "refused": why }))?;
     rows.retain(|(time, _)| (from..=to).contains(time));
     let drawn: Vec<f64> = rows.iter().map(|row| row.0).collect();
@@ -165,46 +165,18 @@ fn with_events(
             _ => Default::default(),
         },
     };
-    let mut view = RunView::default();
-    view.samples.times = drawn;
-    for (at, name) in names.iter().enumerate() {
-        view.samples.series.push(TimeSeries {
-            name: name.clone(),
-            unit: unit_of(model, name),
-            values: rows.iter().map(|row| row.1[at]).collect(),
-        });
-    }
-    if let Some(drawing) = Drawing::of(model) {
-        let frame = |row: &(f64, Vec<f64>)| {
-            drawing.frame_of_named(row.0, |name| {
-                let at = names.iter().position(|other| other == name)?;
-                row.1.get(at).copied()
-            })
-        };
-        let frames = rows.iter().map(frame).collect();
-        view.scene = drawing.scene(view.samples.times.clone(), frames, &[]);
-    }
-    report.view = Some(Box::new(view));
+    let report = record::with_rows(report, model, &(names, rows));
     Ok(document(model, &report, &fine, question))
-}
-
-fn unit_of(model: &Model, name: &str) -> String {
-    let unknown = model.unknowns.iter().find(|unknown| unknown.name == name);
-    unknown.map_or(String::new(), |u| {
-        model.declarations[u.declaration].unit.clone()
-    })
 }
 
 /// The quantities of a run, those that are wanted first.
 fn quantities<'v>(model: &Model, view: &'v RunView, wanted: &[String]) -> Vec<&'v TimeSeries> {
-    let discrete = model.hybrid.iter().flat_map(|hybrid| &hybrid.variables);
-    let discrete: HashSet<&str> = discrete.map(|variable| &variable.name[..]).collect();
-    let given = model.parameters.iter().map(|parameter| &parameter.name[..]);
-    let given: HashSet<&str> = given.filter(|name| !discrete.contains(name)).collect();
     // Parameters of components are among the values of a run; they are on the sliders.
-    let is_shown = |s: &&TimeSeries| {
-        !given.contains(&s.name[..]) && !s.name.starts_with(daelight_show::picture::RESIDUAL)
+    let given: HashSet<&str> = match model.hybrid {
+        Some(_) => HashSet::new(),
+        None => model.parameters.iter().map(|p| &p.name[..]).collect(),
     };
+    let is_shown = |s: &&TimeSeries| !given.contains(&s.name[..]);
     let mut all: Vec<&TimeSeries> = view.samples.series.iter().filter(is_shown).collect();
     all.sort_by_key(|series| !wanted.contains(&series.name));
     all
