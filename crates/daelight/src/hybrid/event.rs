@@ -164,7 +164,7 @@ impl Driver<'_> {
                     let value = self.program.value(place, &self.point, &self.values);
                     let is_kept = match on_border {
                         OnBorder::Equal | OnBorder::Kept => true,
-                        OnBorder::Located => self.resting[at],
+                        OnBorder::Located => self.resting[at] || self.is_slack(at, place),
                     };
                     let otherwise = match on_border {
                         OnBorder::Equal => self.program.holds_at_equality(place),
@@ -174,7 +174,7 @@ impl Driver<'_> {
                     let is_released = on_border == OnBorder::Kept && self.resting[at];
                     let is_on_border = is_kept
                         && (otherwise != (value != 0.0) || is_released)
-                        && self.is_on_border(place);
+                        && (self.is_slack(at, place) || self.is_on_border(place));
                     let behind = match is_on_border && is_released {
                         true => self.truth_behind(at),
                         false => None,
@@ -487,7 +487,7 @@ impl Driver<'_> {
                 Some(first) if set[first].1 != value => {
                     let place = |line: Option<usize>| line.map_or(0, |line| line);
                     let why = format!(
-                        "`{}` is set to {} in line {} and to {value} in line {} at once; join the two with `elsewhen`",
+                        "`{}` is set to {} in line {} and to {value} in line {} at once; remove one, or join two `when`s with `elsewhen`",
                         self.model.unknowns[unknown].name,
                         set[first].1,
                         place(lines[first]),
