@@ -55,6 +55,7 @@ pub fn solve(
         false => Vec::new(),
     };
     let with_events = is_wanted && arguments.save_at.is_none();
+    let began = std::time::Instant::now();
     let found = solve_sampled(model, system, &options, (&times, with_events));
     if let Some(progress) = progress {
         progress.clear();
@@ -68,7 +69,8 @@ pub fn solve(
     report.warnings.extend(notes.into_iter().chain(outside));
     let of = (model, system);
     let is_asked = arguments.estimate_error;
-    daelight::add_estimate_with_events(&mut report, of, &options, &solution, is_asked);
+    let left = options.after(began);
+    daelight::add_estimate_with_events(&mut report, of, &left, &solution, is_asked);
     let mut status = exit_status(report.status);
     if is_wanted {
         let written = rows

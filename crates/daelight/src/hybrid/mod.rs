@@ -193,6 +193,10 @@ struct Driver<'m> {
     impulses: Vec<(String, f64)>,
     /// Relations that the last leg kept on their border.
     resting: Vec<bool>,
+    /// Relations that the motion of the present leg keeps on their border.
+    staying: Vec<bool>,
+    /// When the work began.
+    since: std::time::Instant,
     /// The point and the parameters when the present event began.
     began: Option<(Point, Vec<f64>)>,
     /// For each relation the instant at which it changed last, and how often there.
@@ -308,9 +312,12 @@ impl<'m> Driver<'m> {
         };
         let read = values::read_by_equations(model, hybrid);
         Self {
-            program: Program::new(model, &driven, &exprs, layout.relations..layout.limits),
+            program: Program::new(model, &driven, &exprs, layout.relations..layout.limits)
+                .with_nominals(border::nominals(unknowns.iter().map(|u| u.nominal))),
             layout,
             resting: vec![false; hybrid.relations.len()],
+            staying: vec![false; hybrid.relations.len()],
+            since: std::time::Instant::now(),
             began: None,
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
             quiet: (f64::NAN, 0.0),
@@ -480,8 +487,9 @@ impl<'m> Driver<'m> {
             to: Some(to.min(self.known_until())),
             rtol: Some(self.out.rtol),
             events: Some(Arc::clone(&self.modes.list[self.mode].events)),
-            ..self.options.clone()
+            ..self.options.after(self.since)
         };
+        self.look_who_stays();
         let start = self.start.take();
         let point = start.unwrap_or_else(|| restart::guess(&self.point));
         let request = Request {
@@ -505,6 +513,8 @@ impl<'m> Driver<'m> {
             self.quiet = (from, long);
         }
         mode.events.set_quiet(quiet, self.quiet.1);
+        let staying = (0..self.staying.len()).filter(|&at| self.staying[at]);
+        mode.events.set_staying(staying.collect());
         let found = (point, request);
         let run = run_from(&mode.system, &mode.setup, &options, found, &mut |_| {});
         for (at, rests) in self.resting.iter_mut().enumerate() {
@@ -591,8 +601,12 @@ impl<'m> Driver<'m> {
             Err(Stop::End(end)) => end,
         };
         let rows = self.sampler.take().map(|mut sampler| {
+            let happens = self.out.ends_with_event();
             for leg in &self.out.legs {
-                sampler.add(leg, &self.modes.list[leg.mode].system, true);
+                sampler.add(leg, &self.modes.list[leg.mode].system, !happens);
+            }
+            if happens {
+                sampler.close(self.out.reached, &self.point.values, &self.values);
             }
             sampler.finish()
         });

@@ -58,6 +58,7 @@ impl Course<'_> {
         }
         if target == self.options.t_end {
             self.trajectory.close(target, &self.series);
+            self.end_as_written();
             return Some(Event::End);
         }
         if let Some(kind) = self.out_of_budget() {

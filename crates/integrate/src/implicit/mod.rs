@@ -33,6 +33,7 @@ use crate::watch::branches::{BranchFunctions, FirstSwitch};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, At, Forced};
 use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
+use crate::watch::written::of_time;
 use choice::Choice;
 use consult::Checkpoint;
 use daelight_analysis::Completed;
@@ -209,6 +210,8 @@ struct Course<'p> {
     /// The functions that decide the branches, whose sides are held between switches, and those that are on their surfaces.
     branches: Option<BranchFunctions>,
     at_zero: Vec<usize>,
+    /// Whether time alone decides each branch.
+    of_time: Vec<bool>,
     /// Functions of time alone.
     forced: Option<Forced<'p>>,
     features: Option<Features<'p>>,
@@ -271,6 +274,7 @@ impl<'p> Course<'p> {
             moved: vec![0.0; n],
             branches: BranchFunctions::new(problem),
             at_zero: Vec::new(),
+            of_time: of_time(problem),
             forced: Forced::new(problem, allowance(options.tolerances.rtol)),
             features: Features::new(problem, ConfirmedBy::Value),
             selection: None,

@@ -8,6 +8,7 @@ use crate::trajectory::shift;
 use crate::watch::beside::Beside;
 use crate::watch::forcing::At;
 use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, settle};
+use crate::watch::written::{as_written, exact_time};
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
@@ -130,6 +131,10 @@ impl Taylor<'_> {
             .iter()
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))
             .collect();
+        let mut time = time;
+        if self.of_time[branch] {
+            time = exact_time(&mut self.stages, branch, (time, &self.point));
+        }
         for &(branch, side) in &sides {
             self.stages.choose(branch, side);
         }
@@ -162,6 +167,12 @@ impl Taylor<'_> {
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
+        let located = together.iter().copied();
+        let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
+        let written = match restart == time {
+            true => as_written(&mut self.stages, &exact, way, &mut self.next),
+            false => None,
+        };
         let expr = self.branch_expr(branch);
         self.switches.push(Switch {
             time,
@@ -179,9 +190,24 @@ impl Taylor<'_> {
         self.approach = None;
         self.tail = Tail::default();
         self.accept(restart);
+        if let Some(point) = written {
+            self.trajectory.push_instant(time, point);
+        }
         self.at_zero = at_zero(&self.stages, &together, way);
         // Switching is no evidence of sliding, however frequent; only at one and the same time.
         (self.quick_switches > 10).then(|| self.chattering(branch, true))
+    }
+
+    /// Keeps the values of the very end where branches switch at it, (R26).
+    pub(super) fn end_as_written(&mut self) {
+        let Some((start, end)) = self.trajectory.span() else {
+            return;
+        };
+        let way = Way::through(end - start, self.options.tolerances.rtol, 0.0);
+        let all: Vec<usize> = (0..self.stages.n_branches()).collect();
+        if let Some(point) = as_written(&mut self.stages, &all, way, &mut self.series) {
+            self.trajectory.push_instant(self.time, point);
+        }
     }
 
     fn branch_expr(&self, branch: usize) -> daelight_expr::ExprId {

@@ -267,7 +267,7 @@ fn solve(
 }
 
 /// Solves and expands a point with the sides that are held.
-fn solved_at(
+pub(super) fn solved_at(
     stages: &mut Stages<'_>,
     (time, point): (f64, &[f64]),
     series: &mut [f64],
@@ -311,7 +311,7 @@ fn searched_at(
 }
 
 /// Turns the branches that are not varied and whose values are beyond the sides held; whether there are any.
-fn leave(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
+pub(super) fn leave(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
     stages.compare();
     let has_left = |&branch: &usize| {
         let (value, size) = stages.switching(branch, 0);
@@ -373,7 +373,7 @@ fn follow(
 }
 
 /// The side of a function's value.
-fn side_of(value: f64) -> Ordering {
+pub(super) fn side_of(value: f64) -> Ordering {
     value.partial_cmp(&0.0).unwrap_or(Ordering::Equal)
 }
 
@@ -404,7 +404,7 @@ pub(crate) fn has_left_rest(stages: &Stages<'_>, branch: usize, way: Way) -> boo
 }
 
 /// The order and the value of the first term that says where the function of a branch goes; `None` if it rests.
-fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(usize, f64)> {
+pub(super) fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(usize, f64)> {
     let series: Vec<(f64, f64)> = (0..stages.n_switching())
         .map(|order| stages.switching(branch, order))
         .collect();

@@ -1,0 +1,223 @@
+//! Values at the very time of a switch or an event, and relations that a motion keeps on their border. At random constants against
+//! closed forms.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::{Random, daelight_with_input, document};
+use serde_json::Value;
+
+const METHODS: [&str; 4] = ["auto", "taylor", "radau", "bdf"];
+
+fn solve(text: &str, more: &[&str]) -> Value {
+    let mut arguments = vec!["solve", "-", "--json"];
+    arguments.extend(more);
+    let found = document(&daelight_with_input(&arguments, text.as_bytes()));
+    assert_eq!(found["reason"], "finished", "{found}\n{text}");
+    found
+}
+
+/// The last sample at a time.
+fn sample(found: &Value, time: f64, name: &str) -> f64 {
+    let rows = found["samples"]["time"].as_array().expect("times");
+    let at = rows.iter().rposition(|t| t.as_f64() == Some(time));
+    let at = at.unwrap_or_else(|| panic!("no sample at {time}: {found}"));
+    found["samples"][name][at].as_f64().expect("a value")
+}
+
+fn last(found: &Value, name: &str) -> f64 {
+    found["final"][name].as_f64().expect("a value")
+}
+
+/// As written, at the time of the switch itself: at the end of a run, inside it, forwards and backwards, by every method.
+#[test]
+fn values_at_a_switch_are_those_written() {
+    let mut random = Random(71);
+    for n in 0..96 {
+        let at = (random.between(0.2, 3.0) * 1e3).round() / 1e3;
+        let slope = random.between(-2.0, 2.0);
+        let factor = [1.0, 2.0, -4.0][random.below(3)];
+        let limit = factor * at;
+        let (relation, holds) = [("<", false), ("<=", true), (">", false), (">=", true)][n % 4];
+        let text = format!(
+            "model M\n  Real x(start = {slope}, fixed = true), z, s, u;\nequation\n  der(x) = {slope};\n  \
+             z = if {factor}*time {relation} {limit} then x else -x;\n  s = sign(time - {at});\n  u + z = 2*s;\nend M;\n"
+        );
+        let method = METHODS[random.below(4)];
+        let (from, to) = [(0.0, at), (0.0, at + 1.0), (at + 1.0, at), (at + 1.0, 0.0)][(n / 4) % 4];
+        let mut times = vec![from, at, to];
+        times.dedup();
+        let times: Vec<String> = times.iter().map(f64::to_string).collect();
+        let [from_text, to_text] = [from, to].map(|t| t.to_string());
+        let found = solve(
+            &text,
+            &[
+                "--from",
+                &from_text,
+                "--to",
+                &to_text,
+                "--method",
+                method,
+                "--save-at",
+                &times.join(","),
+            ],
+        );
+        let x = sample(&found, at, "x");
+        let said = format!("{method} from {from} to {to}: {found}\n{text}");
+        let truth = slope + slope * (at - from);
+        assert!((x - truth).abs() < 1e-6, "{x} for {truth}: {said}");
+        let z = if holds { x } else { -x };
+        assert_eq!(sample(&found, at, "z"), z, "{said}");
+        assert_eq!(sample(&found, at, "s"), 0.0, "{said}");
+        assert_eq!(sample(&found, at, "u"), -z, "{said}");
+        let residual = sample(&found, at, "residual_level_0");
+        assert!(residual < 1e-12, "{residual}: {said}");
+        if to == at {
+            assert_eq!(last(&found, "z"), z, "{said}");
+        }
+    }
+}
+
+/// Where an unknown decides, its own number at the end does.
+#[test]
+fn the_end_at_a_switch_of_an_unknown_agrees_with_its_value() {
+    let mut random = Random(72);
+    for n in 0..60 {
+        let (rate, limit) = (random.between(0.3, 3.0), random.between(0.5, 2.0));
+        let text = format!(
+            "model M\n  Real x(start = 0, fixed = true), z;\nequation\n  der(x) = {rate};\n  z = if x < {limit} then 1 else 2;\nend M;\n"
+        );
+        let to = (limit / rate).to_string();
+        let found = solve(&text, &["--to", &to, "--method", METHODS[n % 4]]);
+        let z = if last(&found, "x") < limit { 1.0 } else { 2.0 };
+        assert_eq!(last(&found, "z"), z, "{found}\n{text}");
+    }
+}
+
+/// What happens at the end is the last row, as at any other time.
+#[test]
+fn an_event_at_the_end_is_in_the_last_row() {
+    let mut random = Random(73);
+    for n in 0..60 {
+        let period = (1 + random.below(16)) as f64 / 8.0;
+        let count = 1 + random.below(5);
+        let text = format!(
+            "model M\n  Real x(start = 0, fixed = true);\n  Integer n(start = 0, fixed = true);\nequation\n  der(x) = n;\n  \
+             when sample(0, {period}) then n = pre(n) + 1; end when;\nend M;\n"
+        );
+        let to = period * count as f64;
+        let to_text = to.to_string();
+        let points = (count + 1).to_string();
+        let ways: [&[&str]; 2] = [&["--save-at", &to_text], &["--points", &points]];
+        let mut arguments = vec!["--to", &to_text, "--method", METHODS[n % 4]];
+        arguments.extend(ways[n % 2]);
+        let found = solve(&text, &arguments);
+        let times = found["samples"]["time"].as_array().expect("times");
+        let here = times.iter().filter(|t| t.as_f64() == Some(to)).count();
+        assert_eq!(here, 1 + n % 2, "{found}");
+        assert_eq!(sample(&found, to, "n"), (count + 1) as f64, "{found}");
+        assert_eq!(last(&found, "n"), (count + 1) as f64, "{found}");
+        let area = period * (count * (count + 1)) as f64 / 2.0;
+        assert!((sample(&found, to, "x") - area).abs() < 1e-6, "{found}");
+    }
+}
+
+/// x' = -a x(t - T) with x = 1 before: polynomials on each stretch.
+#[test]
+fn delays_end_at_fine_tolerances() {
+    let mut random = Random(74);
+    for n in 0..60 {
+        let (a, long) = (random.between(0.2, 2.0), random.between(0.1, 1.0));
+        let text = format!(
+            "model M\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = -{a}*delay(x, {long});\nend M;\n"
+        );
+        let rtol = f64::powi(10.0, -9 - (n as i32) % 4);
+        let method = ["bdf", "bdf", "radau", "auto"][n % 4];
+        let to = 2.5 * long;
+        let (to_text, rtol_text) = (to.to_string(), rtol.to_string());
+        let found = solve(
+            &text,
+            &[
+                "--to", &to_text, "--method", method, "--rtol", &rtol_text, "--budget", "20s",
+            ],
+        );
+        // The sum of (-a)^k (t - (k - 1) T)^k/k! while t > (k - 1) T.
+        let (mut truth, mut factorial) = (0.0, 1.0);
+        for k in 0..=3 {
+            factorial *= f64::from(k.max(1));
+            let since = to - (f64::from(k) - 1.0) * long;
+            truth += (-a).powi(k) * since.powi(k) / factorial;
+        }
+        let x = last(&found, "x");
+        assert!(
+            (x - truth).abs() <= 100.0 * rtol + 1e-12,
+            "{method} {rtol}: {x} for {truth}\n{text}"
+        );
+    }
+}
+
+/// Out to a circle, then along it, where the relation that led there stays on its border: one event, however small the errors are.
+#[test]
+fn a_motion_along_the_border_of_its_relation_has_one_event() {
+    let mut random = Random(75);
+    for n in 0..64 {
+        let (radius, speed, w) = (
+            random.between(0.5, 2.0),
+            random.between(0.5, 2.0),
+            random.between(0.5, 3.0),
+        );
+        let begin = radius * random.between(0.1, 0.9);
+        let relation = match random.below(2) {
+            0 => format!("x^2 + y^2 >= {radius}^2"),
+            _ => format!("{radius} <= sqrt(x^2 + y^2)"),
+        };
+        let text = format!(
+            "model M\n  Real x(start = {begin}, fixed = true), y(start = 0, fixed = true);\n  Integer n(start = 0, fixed = true);\nequation\n  \
+             der(x) = if n > 0 then -{w}*y else {speed};\n  der(y) = if n > 0 then {w}*x else 0;\n  \
+             when {relation} then n = pre(n) + 1; end when;\nend M;\n"
+        );
+        let rtol = f64::powi(10.0, -3 - (n as i32 / 4) % 6);
+        let arrival = (radius - begin) / speed;
+        let to = arrival + 3.0;
+        let (to_text, rtol_text) = (to.to_string(), rtol.to_string());
+        let method = METHODS[n % 4];
+        let found = solve(
+            &text,
+            &[
+                "--to", &to_text, "--method", method, "--rtol", &rtol_text, "--budget", "20s",
+            ],
+        );
+        let said = format!("{method} {rtol}: {found}\n{text}");
+        assert_eq!(last(&found, "n"), 1.0, "{said}");
+        assert_eq!(found["events"].as_array().map(Vec::len), Some(1), "{said}");
+        let truth = radius * f64::cos(3.0 * w);
+        assert!(
+            (last(&found, "x") - truth).abs() < 100.0 * rtol * radius,
+            "{said}"
+        );
+    }
+}
+
+/// The size of an unknown is its nominal value, down to the charge of an electron and up to a star's mass.
+#[test]
+fn relations_of_unknowns_of_every_size_fire() {
+    let mut random = Random(76);
+    for n in 0..72 {
+        let size = f64::powf(10.0, random.between(-30.0, 30.0));
+        let part = random.between(0.2, 0.8);
+        let (rate, limit) = (size * random.between(0.9, 1.1), part * size);
+        let text = format!(
+            "model M\n  Real q(start = 0, fixed = true, nominal = {size:e}), y(start = 0, fixed = true);\n  \
+             Integer n(start = 0, fixed = true);\nequation\n  der(q) = {rate:e};\n  der(y) = n;\n  \
+             when q > {limit:e} then n = pre(n) + 1; end when;\nend M;\n"
+        );
+        let rtol = ["1e-2", "1e-3", "1e-4", "1e-8"][n / 4 % 4];
+        let found = solve(
+            &text,
+            &["--to", "1", "--method", METHODS[n % 4], "--rtol", rtol],
+        );
+        assert_eq!(last(&found, "n"), 1.0, "{found}\n{text}");
+        let truth = 1.0 - limit / rate;
+        assert!((last(&found, "y") - truth).abs() < 1e-6, "{found}\n{text}");
+    }
+}
