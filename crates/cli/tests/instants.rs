@@ -221,3 +221,161 @@ fn relations_of_unknowns_of_every_size_fire() {
         assert!((last(&found, "y") - truth).abs() < 1e-6, "{found}\n{text}");
     }
 }
+
+/// A motion that is prescribed, and the force that it takes: as good between the steps of implicit methods as at their ends, with a stiff
+/// part beside it and without.
+#[test]
+fn derivatives_that_are_unknowns_are_right_between_steps() {
+    let mut random = Random(77);
+    for n in 0..60 {
+        let (a, w) = (random.between(0.1, 0.7), random.between(0.5, 4.0));
+        let phase = random.between(0.0, 6.0);
+        let stiff = match random.below(2) {
+            0 => "",
+            _ => "  der(q) = -1e4*(q - cos(time));\n",
+        };
+        let declared = if stiff.is_empty() {
+            ""
+        } else {
+            ", q(start = 1, fixed = true)"
+        };
+        let text = format!(
+            "model M\n  Real x(start = 1), v, F{declared};\nequation\n  x^2 = 1 + {a}*sin({w}*time + {phase});\n  v = der(x);\n  F = der(v);\n\
+             {stiff}end M;\n"
+        );
+        let rtol = f64::powi(10.0, -4 - 2 * (n as i32 % 5));
+        let method = ["radau", "bdf", "auto"][n % 3];
+        let times: Vec<f64> = (0..20).map(|_| random.between(0.0, 2.0)).collect();
+        let mut times: Vec<f64> = times.iter().map(|t| (t * 1e4).round() / 1e4).collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        let list: Vec<String> = times.iter().map(f64::to_string).collect();
+        let rtol_text = rtol.to_string();
+        let found = solve(
+            &text,
+            &[
+                "--to",
+                "2",
+                "--method",
+                method,
+                "--rtol",
+                &rtol_text,
+                "--save-at",
+                &list.join(","),
+            ],
+        );
+        for &t in &times {
+            let (sin, cos) = f64::sin_cos(w * t + phase);
+            let (g, g1, g2) = (1.0 + a * sin, a * w * cos, -a * w * w * sin);
+            let truth = g2 / (2.0 * g.sqrt()) - g1 * g1 / (4.0 * g.powf(1.5));
+            let off = (sample(&found, t, "F") - truth).abs() / (rtol * truth.abs().max(1.0));
+            assert!(
+                off < 1.0,
+                "{method} {rtol}: off by {off} tolerances at {t}\n{text}"
+            );
+        }
+    }
+}
+
+/// A rectifier with a coil: the current comes to rest at zero, where its relation is a part of the condition, and goes on when the voltage
+/// is positive again.
+#[test]
+fn a_current_rests_at_zero_until_the_voltage_returns() {
+    let mut random = Random(78);
+    for n in 0..60 {
+        let (a, w, first) = (
+            random.between(0.5, 3.0),
+            random.between(1.0, 4.0),
+            random.between(0.05, 0.5),
+        );
+        let text = format!(
+            "model M\n  Real i(start = {first}, fixed = true), u;\nequation\n  u = {a}*cos({w}*time);\n  \
+             der(i) = if i > 0 or u > 0 then u - i else 0;\nend M;\n"
+        );
+        // i = c exp(-t) + p (cos + w sin), p = a/(1 + w^2), up to its zero, and again from where u returns.
+        let p = a / (1.0 + w * w);
+        let flow = |t: f64| p * ((w * t).cos() + w * (w * t).sin());
+        let to = 5.5 * std::f64::consts::PI / w;
+        let mut current = first;
+        let mut since = 0.0;
+        let mut rises = 1.5 * std::f64::consts::PI / w;
+        let truth = loop {
+            let c = (current - flow(since)) * f64::exp(since);
+            let i = |t: f64| c * f64::exp(-t) + flow(t);
+            // The first zero while the voltage is negative, before it returns.
+            let (mut low, mut high) = (rises - std::f64::consts::PI / w, rises.min(to));
+            if i(high) > 0.0 && rises >= to || rises > to && i(low) <= 0.0 {
+                break i(to).max(0.0);
+            }
+            if i(high) > 0.0 {
+                // It flows through; the same formula goes on.
+                rises += 2.0 * std::f64::consts::PI / w;
+                continue;
+            }
+            for _ in 0..100 {
+                let middle = 0.5 * (low + high);
+                if i(middle) > 0.0 {
+                    low = middle
+                } else {
+                    high = middle
+                }
+            }
+            if rises >= to {
+                break 0.0;
+            }
+            (current, since) = (0.0, rises);
+            rises += 2.0 * std::f64::consts::PI / w;
+        };
+        let rtol = ["1e-4", "1e-6", "1e-8", "1e-10"][n / 4 % 4];
+        let to_text = to.to_string();
+        let found = solve(
+            &text,
+            &["--to", &to_text, "--method", METHODS[n % 4], "--rtol", rtol],
+        );
+        let off = (last(&found, "i") - truth).abs();
+        let allowed = 200.0 * rtol.parse::<f64>().expect("a number");
+        assert!(
+            off < allowed,
+            "{}: {off}, {truth}: {found}\n{text}",
+            METHODS[n % 4]
+        );
+    }
+}
+
+/// Play: the follower stays where it is until the leader has taken up the slack.
+#[test]
+fn play_is_followed_by_every_method() {
+    let mut random = Random(79);
+    for n in 0..60 {
+        let (amplitude, w) = (random.between(0.5, 2.0), random.between(0.5, 3.0));
+        let slack = amplitude * random.between(0.1, 0.8);
+        let text = format!(
+            "model M\n  Real u, y(start = 0, fixed = true), r;\nequation\n  u = {amplitude}*sin({w}*time);\n  r = {amplitude}*{w}*cos({w}*time);\n  \
+             der(y) = if u - y >= {slack} and r > 0 or u - y <= -{slack} and r < 0 then r else 0;\nend M;\n"
+        );
+        let rtol = ["1e-3", "1e-4", "1e-6", "1e-8"][n / 4 % 4];
+        let to = random.between(0.3, 14.0) / w;
+        // Turn by turn: at a peak the follower is a slack behind.
+        let (mut truth, mut turn) = (0.0f64, std::f64::consts::FRAC_PI_2 / w);
+        loop {
+            let u = amplitude * f64::sin(w * turn.min(to));
+            truth = truth.max(u - slack).min(u + slack);
+            if turn >= to {
+                break;
+            }
+            turn += std::f64::consts::PI / w;
+        }
+        let to_text = to.to_string();
+        let found = solve(
+            &text,
+            &["--to", &to_text, "--method", METHODS[n % 4], "--rtol", rtol],
+        );
+        let off = (last(&found, "y") - truth).abs();
+        let allowed = 300.0 * rtol.parse::<f64>().expect("a number");
+        assert!(
+            off < allowed,
+            "{}: {off}, {truth}: {found}\n{text}",
+            METHODS[n % 4]
+        );
+    }
+}

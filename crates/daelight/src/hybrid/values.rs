@@ -152,6 +152,7 @@ impl Sampler {
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
             way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
+            settles: None,
         };
         let span = leg.trajectory.span();
         let end = span.map(|span| span.1);
@@ -289,6 +290,7 @@ impl HybridSolution {
                 crate::observe::Reader {
                     trajectory,
                     way: crate::observe::Way::Own(way.into()),
+                    settles: None,
                 }
             });
             for &(place, time) in here {
@@ -336,6 +338,7 @@ impl HybridSolution {
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
             way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
+            settles: None,
         };
         match reader.values(within(leg.trajectory.span(), time)) {
             Ok(Some(values)) => Ok((values, leg.parameters.clone())),

@@ -210,6 +210,8 @@ struct Course<'p> {
     /// The functions that decide the branches, whose sides are held between switches, and those that are on their surfaces.
     branches: Option<BranchFunctions>,
     at_zero: Vec<usize>,
+    /// Branches that the motion keeps on their surfaces, with a side.
+    staying: Vec<usize>,
     /// Whether time alone decides each branch.
     of_time: Vec<bool>,
     /// Functions of time alone.
@@ -274,6 +276,7 @@ impl<'p> Course<'p> {
             moved: vec![0.0; n],
             branches: BranchFunctions::new(problem),
             at_zero: Vec::new(),
+            staying: Vec::new(),
             of_time: of_time(problem),
             forced: Forced::new(problem, allowance(options.tolerances.rtol)),
             features: Features::new(problem, ConfirmedBy::Value),
@@ -299,6 +302,8 @@ impl<'p> Course<'p> {
     /// The sides of the branches follow the values there, and are held from then on.
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
         self.stages.hold(false);
+        self.stages.forget_surfaces();
+        self.staying.clear();
         self.stages.factor()?;
         match self.stages.project(true) {
             // On a switch the sides come first.

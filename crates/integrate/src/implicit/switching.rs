@@ -5,8 +5,8 @@ use crate::outcome::{Failure, StopReason, Switch};
 use crate::tolerances::SAME_SWITCH;
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
-use crate::watch::branches::FirstSwitch;
-use crate::watch::sides::{Settled, Way, at_zero, beyond, settle};
+use crate::watch::branches::{FirstSwitch, Piece};
+use crate::watch::sides::{Settled, Way, at_zero, beyond, onto_surfaces, rests, settle};
 use crate::watch::written::{as_written, exact_time};
 use std::cmp::Ordering;
 
@@ -59,7 +59,13 @@ impl Course<'_> {
             expr,
             state_change: projected.state_change,
         });
+        onto_surfaces(&mut self.stages, &switch.branches, &mut self.series);
         self.at_zero = at_zero(&self.stages, &switch.branches, way);
+        self.staying.extend(&switch.branches);
+        self.staying.sort_unstable();
+        self.staying.dedup();
+        let stages = &self.stages;
+        self.staying.retain(|&branch| rests(stages, branch, way));
         self.watch_from_here();
         // A short step first: nothing is known of the other side, and behind an infinite slope the estimate of a longer one is
         // damped by that slope.
@@ -114,6 +120,7 @@ impl Course<'_> {
             .iter()
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))
             .collect();
+        self.note_sizes(branches);
         for &(branch, side) in &sides {
             self.stages.choose(branch, side);
         }
@@ -149,6 +156,29 @@ impl Course<'_> {
             }
         }
         (restart, settled)
+    }
+
+    /// Keeps what decides branches was made of where the piece begins; those that leave their surfaces are on none.
+    fn note_sizes(&mut self, switched: &[usize]) {
+        let Some(branches) = &mut self.branches else {
+            return;
+        };
+        let piece = Piece {
+            centre: self.time,
+            series: &self.piece,
+        };
+        for &branch in switched {
+            let size = match self.stages.sides()[branch] {
+                Ordering::Equal => 0.0,
+                _ => branches.size(piece, self.time, branch),
+            };
+            // A piece may begin where the branch was on its surface already.
+            let size = match self.staying.contains(&branch) {
+                true => size.max(self.stages.noted_size(branch)),
+                false => size,
+            };
+            self.stages.note_size(branch, size);
+        }
     }
 
     /// The step on which the second terms of the highest derivatives of states stay below a tenth of the first, or below the

@@ -304,6 +304,7 @@ impl<'p> Taylor<'p> {
         self.n_surprises = 0;
         self.quick_switches = 0;
         self.at_zero.clear();
+        self.stages.forget_surfaces();
         if let Some(forced) = &mut self.forced {
             forced.forget();
         }

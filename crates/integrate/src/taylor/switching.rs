@@ -7,7 +7,7 @@ use crate::tolerances::{SAME_SWITCH, SIDE_VALUE, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::beside::Beside;
 use crate::watch::forcing::At;
-use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, settle};
+use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, onto_surfaces, settle};
 use crate::watch::written::{as_written, exact_time};
 use std::cmp::Ordering;
 
@@ -131,6 +131,7 @@ impl Taylor<'_> {
             .iter()
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))
             .collect();
+        self.note_sizes(&together, s);
         let mut time = time;
         if self.of_time[branch] {
             time = exact_time(&mut self.stages, branch, (time, &self.point));
@@ -167,6 +168,9 @@ impl Taylor<'_> {
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
+        if restart == time {
+            onto_surfaces(&mut self.stages, &together, &mut self.next);
+        }
         let located = together.iter().copied();
         let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
         let written = match restart == time {
@@ -196,6 +200,18 @@ impl Taylor<'_> {
         self.at_zero = at_zero(&self.stages, &together, way);
         // Switching is no evidence of sliding, however frequent; only at one and the same time.
         (self.quick_switches > 10).then(|| self.chattering(branch, true))
+    }
+
+    /// Keeps what decides branches was made of on the way to their surfaces, at a distance; those that leave one are on none.
+    fn note_sizes(&mut self, branches: &[usize], distance: f64) {
+        for &branch in branches {
+            let is_away = self.stages.sides()[branch] != Ordering::Equal;
+            let orders = 0..self.stages.n_switching();
+            let term = |m: usize| self.stages.switching(branch, m).1 * distance.powi(m as i32);
+            let size = orders.map(term).fold(0.0, f64::max);
+            self.stages
+                .note_size(branch, if is_away { size } else { 0.0 });
+        }
     }
 
     /// Keeps the values of the very end where branches switch at it, (R26).
