@@ -71,6 +71,94 @@ equation
 end Valve;
 """
 
+RELAY = """model Relay "A double integrator that a relay drives"
+  Real x(start = 1, fixed = true), v(start = 0, fixed = true), u;
+  Integer n(start = 0, fixed = true);
+equation
+  der(x) = v;
+  der(v) = u;
+  u = if x > 0 then -1 else 1;
+  when x > 0 then
+    n = pre(n) + 1;
+  end when;
+end Relay;
+"""
+
+THERMOSTAT = """model Thermostat "A room with a heater that is on or off"
+  parameter Real low = 19, high = 21, outside = 5, power = 30, tau = 4;
+  output Real T(start = 15, fixed = true);
+  Boolean on(start = true, fixed = true);
+  Real q, E(start = 0, fixed = true);
+equation
+  tau*der(T) = outside - T + q;
+  q = if on then power else 0;
+  der(E) = q;
+  when T > high then
+    on = false;
+  elsewhen T < low then
+    on = true;
+  end when;
+end Thermostat;
+"""
+
+SAMPLED = """model Sampled "A mass with a controller that looks at it now and then"
+  parameter Real period = 0.13, kp = 2, ki = 1.5;
+  input Real r = 1;
+  output Real x(start = 0, fixed = true);
+  Real v(start = 0, fixed = true);
+  discrete Real u(start = 0, fixed = true), I(start = 0, fixed = true);
+equation
+  der(x) = v;
+  der(v) = u - 1.4*v - x;
+  when sample(0, period) then
+    I = pre(I) + period*ki*(r - x);
+    u = kp*(r - x) + I;
+  end when;
+end Sampled;
+"""
+
+STAIRS = """model Stairs "A motor that stops between whole numbers and turns back"
+  Real x(start = 0.2, fixed = true), y(start = 0, fixed = true);
+  Integer n;
+equation
+  der(x) = 3*cos(time);
+  n = integer(x);
+  der(y) = n;
+end Stairs;
+"""
+
+PEG = """model Peg "A pendulum in coordinates that a peg throws back, index 3"
+  parameter Real L = 1, g = 9.81, e = 0.9;
+  Real x(start = 0.8), y(start = -0.6), vx(start = 0, fixed = true), vy, F;
+  Integer n(start = 0, fixed = true);
+equation
+  der(x) = vx;
+  der(y) = vy;
+  der(vx) = -F*x;
+  der(vy) = -F*y - g;
+  x^2 + y^2 = L^2;
+  when x < -0.3 then
+    reinit(vx, -e*vx);
+    n = pre(n) + 1;
+  end when;
+end Peg;
+"""
+
+CLUTCH = """model Clutch "Two inertias that a clutch joins for a second: two states, then one, then two"
+  Real w1(start = 10, fixed = true), w2(start = 0, fixed = true), tau;
+  Boolean locked(start = false, fixed = true);
+equation
+  1*der(w1) = 2 - 0.1*w1 - tau;
+  3*der(w2) = tau - 0.2*w2;
+  0 = if locked then w1 - w2 else tau;
+  when time > 1 then
+    locked = true;
+  elsewhen time > 2 then
+    locked = false;
+  end when;
+end Clutch;
+"""
+
 SERVO = """model Servo "The force that makes a mass follow a motion"
   input Real u = sin(time);
   output Real f;
@@ -151,6 +239,48 @@ def same_end_by_others(source, version, to, *more, tolerance=1e-9, within=1e-6):
     solved = json.loads(daelight("solve", source, "--json", "--to", str(to), "--rtol", "1e-10", *more))
     close(source, last, solved["final"], within)
     print(f"  {Path(source).name}, FMI {version}: model exchange ends at t = {to} as solved")
+
+
+def events_of_others_repeat(version):
+    """In model exchange, with Euler's method: a state that is kept between two events goes on bit for bit."""
+    slave, description = opened(exported(model("ball.mo", BALL), version), kind="ModelExchange")
+    slave_start(slave, version, 0.0)
+    n = len(description.derivatives)
+    room, rates, signs = (ctypes.c_double * n)(), (ctypes.c_double * n)(), (ctypes.c_double * 1)()
+    rates_of = slave.getDerivatives if version == 2 else slave.getContinuousStateDerivatives
+    update = slave.newDiscreteStates if version == 2 else slave.updateDiscreteStates
+    update()
+    slave.enterContinuousTimeMode()
+
+    def run(first):
+        values, before = [], None
+        for k in range(first, first + 60):
+            slave.setTime(0.01 * k)
+            slave.getEventIndicators(signs, 1)
+            if before is not None and before * signs[0] < 0:
+                slave.enterEventMode()
+                update()
+                slave.enterContinuousTimeMode()
+                slave.getEventIndicators(signs, 1)
+            before = signs[0]
+            slave.getContinuousStates(room, n)
+            rates_of(rates, n)
+            put_states(slave, np.array(room) + 0.01 * np.array(rates))
+            values.append(tuple(room) + (before,))
+        return values
+
+    run(0)
+    state = slave.getFMUstate() if version == 2 else slave.getFMUState()
+    kept = (slave.serializeFMUstate if version == 2 else slave.serializeFMUState)(state)
+    first = run(60)
+    assert len({value[1] > 0 for value in first}) == 2, "no bounce"
+    back = slave.setFMUstate if version == 2 else slave.setFMUState
+    back(state)
+    assert run(60) == first, "kept"
+    back((slave.deSerializeFMUstate if version == 2 else slave.deserializeFMUState)(kept))
+    assert run(60) == first, "written and read"
+    slave.freeInstance()
+    print(f"  ball, FMI {version}: states of model exchange go on bit for bit through events")
 
 
 def rates_are_those_of_the_run(version):
@@ -719,9 +849,18 @@ def main():
         same_end_by_others("e1", version, 0.2, tolerance=1e-11)
         same_end_by_others("akzo-nobel", version, 180)
         same_end_by_others("cstr", version, 1)
+        same_end_by_others(ball, version, 2, tolerance=1e-11)
+        same_end_by_others(model("relay.mo", RELAY), version, 9.3, tolerance=1e-11)
+        same_end_by_others(model("thermostat.mo", THERMOSTAT), version, 10, tolerance=1e-11)
+        same_end_by_others(model("sampled.mo", SAMPLED), version, 4, tolerance=1e-11)
+        same_end_by_others(model("stairs.mo", STAIRS), version, 7, tolerance=1e-11)
+        same_end_by_others(model("peg.mo", PEG), version, 3, tolerance=1e-11)
+        same_end_by_others(model("clutch.mo", CLUTCH), version, 3, tolerance=1e-11)
+        events_of_others_repeat(version)
         rates_are_those_of_the_run(version)
         derivatives_are_exact("pendulum", version)
         derivatives_are_exact("e12", version)
+        derivatives_are_exact(model("peg.mo", PEG), version)
         if version == 2:  # the same code answers in both
             derivatives_are_exact("e1", version)
             derivatives_are_exact("akzo-nobel", version)

@@ -53,7 +53,7 @@ pub use analyze::{Place, analyze_interval, paths, request};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::Drawing;
 pub use estimate::{add_estimate, add_estimate_with_events};
-pub use exchange::{Exchange, Moved, Slopes, exchange_states};
+pub use exchange::{Exchange, Moved, Slopes, Updated, exchange_states};
 pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
@@ -61,6 +61,7 @@ pub use fit::{Fit, FitEnd, FitOptions, Fitted, FittedColumn, NoInterval, fit};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
 pub use gradient::{Gradient, Loss, all_parameters, gradient, inside_integral};
+pub use hybrid::indicator_texts;
 pub use init::{
     InitOptions, conflict_diagnostic, missing_diagnostic, refused_at_start, singular_diagnostic,
     start_request,

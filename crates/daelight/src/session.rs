@@ -6,7 +6,9 @@
 
 use crate::analyze::system_error;
 use crate::exchange::Exchange;
-use crate::hybrid::{HybridEnd, HybridSolution, Middle, resume_hybrid, solve_hybrid};
+use crate::hybrid::{
+    HybridEnd, HybridSolution, Indicator, Middle, indicators, resume_hybrid, solve_hybrid,
+};
 use crate::record::{RunRefusal, refusal};
 use crate::solve::{
     NoRun, START_ORDER, Setup, Solution, SolveOptions, going_on, run_from, solve_prepared,
@@ -14,7 +16,7 @@ use crate::solve::{
 };
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
-use daelight_expr::ExprId;
+use daelight_expr::{ExprId, Graph, Walker};
 use daelight_integrate::StopReason;
 use daelight_lang::{Diagnostic, Model, Parameter, Symbol, Type};
 use std::sync::{Arc, OnceLock};
@@ -83,6 +85,50 @@ pub struct Seen {
     pub views: Vec<f64>,
 }
 
+impl Seen {
+    fn of(&self, symbol: Symbol) -> f64 {
+        match symbol {
+            Symbol::Time => self.time,
+            Symbol::Parameter(at) => self.parameters[at],
+            Symbol::Unknown { unknown, order: 0 } => self.unknowns[unknown],
+            Symbol::Unknown { unknown, order: 1 } => self.rates[unknown],
+            Symbol::Input { input, order: 0 } => self.inputs.get(input).copied().unwrap_or(0.0),
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// Slopes of the differences that are event indicators, symbol by symbol.
+#[derive(Clone)]
+pub(crate) struct Slanted {
+    graph: Graph,
+    slopes: Vec<Vec<(Symbol, ExprId)>>,
+}
+
+impl Slanted {
+    /// How fast the differences change at a point, where `change` tells how fast symbols do.
+    pub fn along(
+        &self,
+        session: &Session,
+        seen: &Seen,
+        change: impl Fn(Symbol) -> f64,
+    ) -> Vec<f64> {
+        let symbols = &session.plant.model.symbols;
+        let slope = |slopes: &Vec<(Symbol, ExprId)>| {
+            let exprs: Vec<ExprId> = slopes.iter().map(|(_, slope)| *slope).collect();
+            let values = self.graph.evaluate(&exprs, |id| seen.of(symbols.get(id)));
+            let terms = slopes.iter().zip(values);
+            terms
+                .map(|((symbol, _), slope)| match change(*symbol) {
+                    0.0 => 0.0,
+                    change => slope * change,
+                })
+                .sum()
+        };
+        self.slopes.iter().map(slope).collect()
+    }
+}
+
 /// A run that others lead.
 #[derive(Clone)]
 pub struct Session {
@@ -127,6 +173,21 @@ impl Session {
     /// The model as it was read.
     pub fn model(&self) -> &Model {
         &self.base
+    }
+
+    /// The same with start values and inputs as they were set.
+    pub(crate) fn present(&self) -> &Model {
+        &self.plant.model
+    }
+
+    /// Differences of the sides of the relations that are event indicators, at values of the model.
+    pub(crate) fn differences(&self, seen: &Seen) -> Vec<f64> {
+        self.plant.differences(seen)
+    }
+
+    /// How fast these differences change where unknowns, their rates and inputs do.
+    pub(crate) fn slopes_of_differences(&self) -> Slanted {
+        self.plant.slanted()
     }
 
     /// The equations with what was set.
@@ -474,8 +535,9 @@ impl Session {
             }
             Ahead::Events(solution) => {
                 let (unknowns, parameters) = solution.look(time)?;
+                let jet = solution.middle(time)?.jet;
                 Seen {
-                    rates: vec![f64::NAN; unknowns.len()],
+                    rates: (0..unknowns.len()).map(|u| jet.get(u, 1)).collect(),
                     unknowns,
                     parameters,
                     ..Seen::default()
@@ -500,12 +562,18 @@ impl Session {
         Ok(derivative.collect())
     }
 
-    /// The model at the present time as others would integrate it on, for its derivatives.
-    pub fn standing(&mut self) -> Result<Exchange, String> {
-        let Origin::Point(_, rows) = self.point()? else {
-            return Err("there is no point to differentiate at".to_string());
+    /// The model at the present time as others would integrate it on with these states, for its derivatives.
+    pub fn standing(&mut self, states: Arc<[usize]>) -> Result<Exchange, String> {
+        let middle = match self.point()? {
+            Origin::Start => return Err("there is no point to differentiate at".to_string()),
+            Origin::Point(time, rows) => Middle {
+                time,
+                jet: jet_of(&rows),
+                parameters: Vec::new(),
+            },
+            Origin::Middle(middle) => *middle,
         };
-        Exchange::standing(self.clone(), &jet_of(&rows))
+        Exchange::standing(self.clone(), states, &middle)
     }
 
     /// The same with every input moved by a parameter, zero for now, behind all others.
@@ -655,29 +723,62 @@ impl Plant {
         self.setup.get_or_init(|| Setup::new(&self.system))
     }
 
+    /// Values of expressions at values of the unknowns.
+    fn value(&self, exprs: &[ExprId], seen: &Seen) -> Vec<f64> {
+        let Model { graph, symbols, .. } = &*self.model;
+        graph.evaluate(exprs, |id| seen.of(symbols.get(id)))
+    }
+
     /// Inputs and views at values of the unknowns.
     fn observe(&self, seen: &mut Seen) {
         let model = &self.model;
-        let value = |symbol: Symbol, seen: &Seen| match symbol {
-            Symbol::Time => seen.time,
-            Symbol::Parameter(at) => seen.parameters[at],
-            Symbol::Unknown { unknown, order: 0 } => seen.unknowns[unknown],
-            Symbol::Unknown { unknown, order: 1 } => seen.rates[unknown],
-            Symbol::Input { input, order: 0 } => seen.inputs.get(input).copied().unwrap_or(0.0),
-            _ => f64::NAN,
-        };
-        let evaluate = |expr: ExprId, seen: &Seen| {
-            model
-                .graph
-                .evaluate(&[expr], |id| value(model.symbols.get(id), seen))[0]
-        };
         let inputs = model.inputs.iter().map(|input| match input.definition {
-            Some(expr) => evaluate(expr, seen),
+            Some(expr) => self.value(&[expr], seen)[0],
             None => 0.0,
         });
         seen.inputs = inputs.collect();
-        let views = model.views.iter().map(|view| evaluate(view.value, seen));
+        let views = model.views.iter();
+        let views = views.map(|view| self.value(&[view.value], seen)[0]);
         seen.views = views.collect();
+    }
+
+    fn slanted(&self) -> Slanted {
+        let Model { graph, symbols, .. } = &*self.model;
+        let mut graph = graph.clone();
+        let all = indicators(&self.model).unwrap_or_default();
+        let mut walker = Walker::new();
+        let slopes = all.iter().map(|one| {
+            let mut difference = match one.b {
+                Ok(b) => graph.sub(one.a, b),
+                Err(_) => one.a,
+            };
+            if one.sign < 0.0 {
+                difference = graph.neg(difference);
+            }
+            let along = walker.symbols(&graph, &[difference]);
+            let slopes = graph.gradient(difference, &along);
+            let along = along.into_iter().map(|id| symbols.get(id));
+            along.zip(slopes).collect()
+        });
+        Slanted {
+            slopes: slopes.collect(),
+            graph,
+        }
+    }
+
+    fn differences(&self, seen: &Seen) -> Vec<f64> {
+        let all = indicators(&self.model).unwrap_or_default();
+        let sides = |one: &Indicator| [one.a, one.b.unwrap_or(one.a)];
+        let sides: Vec<ExprId> = all.iter().flat_map(sides).collect();
+        let values = self.value(&sides, seen);
+        let difference = |(one, sides): (&Indicator, &[f64])| match one.b {
+            Ok(_) => one.sign * (sides[0] - sides[1]),
+            Err((held, offset)) => one.sign * (sides[0] - seen.parameters[held] - offset),
+        };
+        all.iter()
+            .zip(values.chunks_exact(2))
+            .map(difference)
+            .collect()
     }
 }
 
@@ -716,7 +817,8 @@ impl Ahead {
     }
 }
 
-fn refused(system: &System, no_run: NoRun) -> String {
+/// Why there is no run, in words.
+pub(crate) fn refused(system: &System, no_run: NoRun) -> String {
     match refusal(system, no_run, system.name()) {
         RunRefusal::Diagnostic(diagnostic) => diagnostic.message,
         RunRefusal::Said { message, .. } => message,

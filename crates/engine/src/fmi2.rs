@@ -574,14 +574,14 @@ pub unsafe extern "C" fn fmi2NewDiscreteStates(
     info: *mut EventInfo,
 ) -> c_int {
     call(component, |instance| {
-        let moved = instance.update()?;
+        let updated = instance.update()?;
         let event = EventInfo {
             needs_more: 0,
-            ends: 0,
+            ends: c_int::from(updated.ends.is_some()),
             nominals_changed: 0,
-            values_changed: c_int::from(moved),
-            has_next: 0,
-            next: 0.0,
+            values_changed: c_int::from(updated.has_moved),
+            has_next: c_int::from(updated.next.is_some()),
+            next: updated.next.unwrap_or(0.0),
         };
         // SAFETY: room for the answer.
         unsafe { put(info, event) };
@@ -629,18 +629,6 @@ pub unsafe extern "C" fn fmi2SetContinuousStates(
     })
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn fmi2GetEventIndicators(
-    component: Component,
-    _values: *mut f64,
-    n: usize,
-) -> c_int {
-    call(component, |_| match n {
-        0 => Ok(Code::Ok),
-        _ => Err("the model has no event indicators".to_string()),
-    })
-}
-
 macro_rules! exchange {
     ($(($name:ident, $method:ident)),*) => {$(
         #[unsafe(no_mangle)]
@@ -656,5 +644,6 @@ macro_rules! exchange {
 exchange!(
     (fmi2GetDerivatives, rates),
     (fmi2GetContinuousStates, states),
+    (fmi2GetEventIndicators, indicators),
     (fmi2GetNominalsOfContinuousStates, nominals)
 );

@@ -498,15 +498,15 @@ pub unsafe extern "C" fn fmi3UpdateDiscreteStates(
     next: *mut f64,
 ) -> c_int {
     call(component, |instance| {
-        let moved = instance.update()?;
+        let updated = instance.update()?;
         // SAFETY: room for one value each.
         unsafe {
             put(more, false);
-            put(ends, false);
+            put(ends, updated.ends.is_some());
             put(nominals, false);
-            put(values, moved);
-            put(has_next, false);
-            put(next, 0.0);
+            put(values, updated.has_moved);
+            put(has_next, updated.next.is_some());
+            put(next, updated.next.unwrap_or(0.0));
         }
         Ok(Code::Ok)
     })
@@ -547,18 +547,6 @@ pub unsafe extern "C" fn fmi3SetContinuousStates(
     })
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn fmi3GetEventIndicators(
-    component: Component,
-    _values: *mut f64,
-    n: usize,
-) -> c_int {
-    call(component, |_| match n {
-        0 => Ok(Code::Ok),
-        _ => Err("the model has no event indicators".to_string()),
-    })
-}
-
 macro_rules! exchange {
     ($(($name:ident, $method:ident)),*) => {$(
         #[unsafe(no_mangle)]
@@ -574,6 +562,7 @@ macro_rules! exchange {
 exchange!(
     (fmi3GetContinuousStateDerivatives, rates),
     (fmi3GetContinuousStates, states),
+    (fmi3GetEventIndicators, indicators),
     (fmi3GetNominalsOfContinuousStates, nominals)
 );
 
@@ -582,9 +571,9 @@ pub unsafe extern "C" fn fmi3GetNumberOfEventIndicators(
     component: Component,
     n: *mut usize,
 ) -> c_int {
-    call(component, |_| {
+    call(component, |instance| {
         // SAFETY: room for a number.
-        unsafe { put(n, 0) };
+        unsafe { put(n, instance.n_indicators()) };
         Ok(Code::Ok)
     })
 }

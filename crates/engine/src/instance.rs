@@ -1,7 +1,7 @@
 //! An instance of a model: what the C functions of both versions do.
 
 use crate::boundary::{Log, category};
-use daelight::{Exchange, Moved, Seen, Session, Slopes, SolveOptions, Stepped};
+use daelight::{Exchange, Moved, Seen, Session, Slopes, SolveOptions, Stepped, Updated};
 use daelight_fmu::{
     CATEGORIES, Initial, Interface, Port, PortChange, PortKind, PortValue, Resources,
 };
@@ -27,6 +27,8 @@ struct Shared {
     token: String,
     model: Arc<Model>,
     interface: Interface,
+    /// The states of model exchange; none where there is none.
+    states: Arc<[usize]>,
     fresh: Session,
 }
 
@@ -87,9 +89,11 @@ impl Shared {
         let model = Arc::new(model);
         let fresh = Session::new(Arc::clone(&model), SolveOptions::default())
             .map_err(|diagnostic| diagnostic.message)?;
+        let interface = Interface::new(&model, fresh.system());
         let shared = Arc::new(Self {
             token: own,
-            interface: Interface::new(&model, fresh.system()),
+            states: interface.states.clone().unwrap_or_default().into(),
+            interface,
             model,
             fresh,
         });
@@ -98,11 +102,17 @@ impl Shared {
     }
 }
 
+impl Shared {
+    fn exchange(&self) -> Exchange {
+        Exchange::new(self.fresh.clone(), Arc::clone(&self.states))
+    }
+}
+
 impl Lead {
-    fn new(fresh: &Session, is_exchange: bool) -> Self {
+    fn new(shared: &Shared, is_exchange: bool) -> Self {
         match is_exchange {
-            true => Self::Other(Box::new(Exchange::new(fresh.clone()))),
-            false => Self::Own(Box::new(fresh.clone())),
+            true => Self::Other(Box::new(shared.exchange())),
+            false => Self::Own(Box::new(shared.fresh.clone())),
         }
     }
 
@@ -149,7 +159,7 @@ impl Instance {
         };
         match Shared::read(folder, token).and_then(|shared| usable(&shared).map(|()| shared)) {
             Ok(shared) => Ok(Self {
-                run: Lead::new(&shared.fresh, is_exchange),
+                run: Lead::new(&shared, is_exchange),
                 seen: None,
                 standing: None,
                 is_over: false,
@@ -164,7 +174,7 @@ impl Instance {
     /// Back to where it was made.
     pub fn reset(&mut self) -> Answer {
         let is_exchange = matches!(self.run, Lead::Other(_));
-        self.run = Lead::new(&self.shared.fresh, is_exchange);
+        self.run = Lead::new(&self.shared, is_exchange);
         self.forget();
         self.is_over = false;
         Ok(Code::Ok)
@@ -234,7 +244,10 @@ impl Instance {
         let (quantity, name) = (port.quantity, port.name.clone());
         let is_known = !matches!(
             quantity,
-            PortValue::Unknown(_) | PortValue::Rate(_) | PortValue::View(_)
+            PortValue::Unknown(_)
+                | PortValue::Rate(_)
+                | PortValue::View(_)
+                | PortValue::Indicator(_)
         );
         if is_known && !self.run.session().has_begun() && self.shared.model.hybrid.is_none() {
             // What is set before the start can be read without one.
@@ -246,6 +259,9 @@ impl Instance {
                 _ => {}
             }
         }
+        if let PortValue::Indicator(at) = quantity {
+            return self.indicator(at);
+        }
         let seen = self.seen()?;
         let value = match quantity {
             PortValue::Time => seen.time,
@@ -254,6 +270,7 @@ impl Instance {
             PortValue::Unknown(at) => seen.unknowns[at],
             PortValue::Rate(at) => seen.rates[at],
             PortValue::View(at) => seen.views[at],
+            PortValue::Indicator(_) => f64::NAN,
         };
         match value.is_finite() {
             true => Ok(value),
@@ -450,7 +467,7 @@ impl Instance {
             (_, false) => None,
             (Lead::Own(_), _) => (self.shared.fresh.with_numbers(numbers))
                 .map(|session| Lead::Own(Box::new(session))),
-            (Lead::Other(_), _) => Exchange::new(self.shared.fresh.clone())
+            (Lead::Other(_), _) => (self.shared.exchange())
                 .with_numbers(numbers)
                 .map(|exchange| Lead::Other(Box::new(exchange))),
         };
@@ -507,7 +524,7 @@ impl Instance {
             Lead::Own(session) => {
                 let standing = match self.standing.take() {
                     Some(standing) => standing,
-                    None => Box::new(session.standing()?),
+                    None => Box::new(session.standing(Arc::clone(&self.shared.states))?),
                 };
                 self.standing.insert(standing).slopes(moved)
             }
@@ -521,6 +538,7 @@ impl Instance {
             PortValue::Unknown(at) => slopes.unknowns[at],
             PortValue::Rate(at) => slopes.rates[at],
             PortValue::Time | PortValue::Parameter(_) => 0.0,
+            PortValue::Indicator(at) => slopes.indicators.get(at).copied().unwrap_or(0.0),
             PortValue::Input(_) | PortValue::View(_) => f64::NAN,
         };
         match found.is_finite() {
@@ -623,16 +641,44 @@ impl Instance {
         Ok(self.exchange()?.drift()? > 1.0)
     }
 
-    /// An event: whether the states were moved onto the constraints.
-    pub fn update(&mut self) -> Result<bool, String> {
+    /// How many event indicators there are.
+    pub fn n_indicators(&self) -> usize {
+        self.shared.interface.n_indicators()
+    }
+
+    /// The event indicators.
+    pub fn indicators(&mut self, into: &mut [f64]) -> Answer {
+        let values = self.exchange()?.indicators()?;
+        if into.len() != values.len() {
+            let n = values.len();
+            return Err(format!("{} values for {n} event indicators", into.len()));
+        }
+        into.copy_from_slice(&values);
+        Ok(Code::Ok)
+    }
+
+    /// One of them. In co-simulation events happen inside the steps, and nothing is indicated.
+    fn indicator(&mut self, at: usize) -> Result<f64, String> {
+        if let Lead::Own(_) = self.run {
+            return Ok(0.0);
+        }
+        let values = self.exchange()?.indicators()?;
+        let found = values.get(at).copied();
+        found.ok_or_else(|| format!("there is no event indicator {at}"))
+    }
+
+    /// An event: the states are moved onto the constraints, and what is due happens.
+    pub fn update(&mut self) -> Result<Updated, String> {
         self.forget();
         if let Lead::Own(_) = self.run {
             // What an event changes has happened within the step that led to it.
-            return Ok(false);
+            return Ok(Updated::default());
         }
-        let exchange = self.exchange()?;
-        let before = exchange.states()?.to_vec();
-        exchange.project()?;
-        Ok(exchange.states()? != before)
+        let updated = self.exchange()?.update()?;
+        if let Some(why) = &updated.ends {
+            self.is_over = true;
+            self.log.tell(Code::Warning, why);
+        }
+        Ok(updated)
     }
 }

@@ -31,7 +31,12 @@ pub fn description(
     token: &str,
     version: Version,
 ) -> String {
-    let ports = &interface.ports[..];
+    // Version 2.0 has no variables for event indicators, which stand last.
+    let n_shown = match version {
+        Version::Two => interface.ports.len() - interface.n_indicators(),
+        Version::Three => interface.ports.len(),
+    };
+    let ports = &interface.ports[..n_shown];
     let has_exchange = interface.states.is_ok();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let (number, token_name) = match version {
@@ -53,7 +58,8 @@ pub fn description(
         ("variableNamingConvention", naming.to_string()),
     ];
     if has_exchange && version == Version::Two {
-        head.push(("numberOfEventIndicators", "0".to_string()));
+        let n = interface.n_indicators().to_string();
+        head.push(("numberOfEventIndicators", n));
     }
     if !model.comment.is_empty() {
         head.insert(2, ("description", model.comment.clone()));
@@ -94,7 +100,8 @@ pub(crate) fn identifier(name: &str) -> String {
 /// What kinds of FMU it is, and what each can do.
 fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Version) {
     let yes = || "true".to_string();
-    let mut derivatives = match (model.hybrid.is_some(), version) {
+    let has_none = model.hybrid.is_some() && !has_exchange;
+    let mut derivatives = match (has_none, version) {
         (true, _) => Vec::new(),
         (_, Version::Two) => vec![("providesDirectionalDerivative", yes())],
         (_, Version::Three) => vec![
@@ -329,11 +336,18 @@ fn structure(xml: &mut String, of: (&Model, &System), interface: &Interface, ver
     // At the start values follow from start values too.
     let initial = all().filter(|(_, port)| is_found_at_start(port));
     let initial = initial.map(|(at, _)| attributes(at, None));
+    let indicators = all().filter(|(_, port)| matches!(port.quantity, PortValue::Indicator(_)));
+    let indicators = indicators.map(|(at, _)| attributes(at, None));
+    let indicators: Vec<_> = match version {
+        Version::Two => Vec::new(),
+        Version::Three => indicators.collect(),
+    };
     xml.push_str("  <ModelStructure>\n");
     let lists = [
         ("Outputs", "Output", outputs.collect::<Vec<_>>()),
         ("Derivatives", "ContinuousStateDerivative", rates.collect()),
         ("InitialUnknowns", "InitialUnknown", initial.collect()),
+        ("EventIndicators", "EventIndicator", indicators),
     ];
     for (many, one, list) in lists.iter().filter(|(_, _, list)| !list.is_empty()) {
         match version {

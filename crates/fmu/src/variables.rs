@@ -62,6 +62,8 @@ pub enum PortValue {
     Rate(usize),
     /// What no equation needs.
     View(usize),
+    /// An event indicator.
+    Indicator(usize),
 }
 
 /// A port variable; its value reference is its position.
@@ -134,6 +136,14 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// How many event indicators there are.
+    pub fn n_indicators(&self) -> usize {
+        let is_one = |port: &&Port| matches!(port.quantity, PortValue::Indicator(_));
+        self.ports.iter().filter(is_one).count()
+    }
+}
+
+impl Interface {
     /// That of a model.
     pub fn new(model: &Model, system: &System) -> Self {
         let all: Vec<usize> = (0..model.inputs.len()).collect();
@@ -149,11 +159,12 @@ impl Interface {
                 "it differentiates its input `{}`, whose derivatives nobody tells there",
                 input.name
             )),
-            None => daelight::exchange_states(system, &daelight::Setup::new(system)),
+            None => daelight::exchange_states(model, system),
         };
         let mut ports = ports(model, system);
         if let Ok(states) = &states {
             add_rates(&mut ports, states);
+            add_indicators(&mut ports, model);
         }
         Self {
             ports,
@@ -181,6 +192,20 @@ fn add_rates(ports: &mut Vec<Port>, states: &[usize]) {
                 ports.push(rate);
             }
         }
+    }
+}
+
+/// Adds the event indicators, which version 3.0 wants as variables, behind all others.
+fn add_indicators(ports: &mut Vec<Port>, model: &Model) {
+    for (at, text) in daelight::indicator_texts(model).into_iter().enumerate() {
+        let mut name = format!("eventIndicator{}", at + 1);
+        while ports.iter().any(|port| port.name == name) {
+            name.push('_');
+        }
+        let mut port = Port::new(&name, PortValue::Indicator(at), PortKind::Local);
+        port.comment = text;
+        port.initial = Some(Initial::Calculated);
+        ports.push(port);
     }
 }
 

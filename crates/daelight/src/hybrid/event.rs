@@ -164,7 +164,7 @@ impl Driver<'_> {
                     let value = self.program.value(place, &self.point, &self.values);
                     let is_kept = match on_border {
                         OnBorder::Equal | OnBorder::Kept => true,
-                        OnBorder::Located => self.resting[at],
+                        OnBorder::Located => self.resting[at] || self.is_slack(at, place),
                     };
                     let otherwise = match on_border {
                         OnBorder::Equal => self.program.holds_at_equality(place),
@@ -174,7 +174,7 @@ impl Driver<'_> {
                     let is_released = on_border == OnBorder::Kept && self.resting[at];
                     let is_on_border = is_kept
                         && (otherwise != (value != 0.0) || is_released)
-                        && self.is_on_border(place);
+                        && (self.is_slack(at, place) || self.is_on_border(place));
                     let behind = match is_on_border && is_released {
                         true => self.truth_behind(at),
                         false => None,

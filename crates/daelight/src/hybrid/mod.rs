@@ -9,6 +9,7 @@ mod border;
 mod delay;
 mod event;
 mod impulse;
+mod lead;
 mod mode;
 mod program;
 mod restart;
@@ -20,6 +21,10 @@ mod values;
 mod zeno;
 
 pub use event::{Change, Event};
+pub use lead::indicator_texts;
+pub(crate) use lead::{
+    Indicator, Resting, Stand, equations_resting, indicators, jet_next_to, lead, states_of_modes,
+};
 pub use mode::Mode;
 pub(crate) use resume::{Middle, resume_hybrid};
 pub(crate) use scan::EventScan;
@@ -207,6 +212,8 @@ struct Driver<'m> {
     set_at: f64,
     /// Relations whose events accumulated, at which the run goes on at rest.
     rested: Vec<usize>,
+    /// Differences of the sides of relations that count as none, where others locate events.
+    slack: Vec<f64>,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
     /// What takes values while the run goes on; without it all legs are kept.
@@ -330,6 +337,7 @@ impl<'m> Driver<'m> {
             impulses: Vec::new(),
             mode: 0,
             rested: Vec::new(),
+            slack: Vec::new(),
             instants: vec![0; hybrid.samples.len()],
             sampler: None,
             pasts: delay::Past::all(&delayed),

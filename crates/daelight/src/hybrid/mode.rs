@@ -16,7 +16,7 @@ pub struct Mode {
     pub key: Vec<bool>,
     /// The equations.
     pub system: System,
-    pub(super) setup: Setup,
+    pub(super) setup: Arc<Setup>,
     /// What ends a leg in this mode.
     pub(super) events: Arc<Events>,
     /// Delayed expressions.
@@ -72,6 +72,13 @@ impl<'m> Modes<'m> {
         }
     }
 
+    /// Takes modes that were met before, of the same equations.
+    pub fn adopt(&mut self, list: Vec<Mode>) {
+        let keys = list.iter().map(|mode| mode.key.clone());
+        self.by_key = keys.zip(0..).collect();
+        self.list = list;
+    }
+
     /// Other equations from now on, without some relations.
     pub fn replace(&mut self, model: Arc<Model>, over: Vec<usize>) {
         self.model = model;
@@ -117,7 +124,7 @@ impl<'m> Modes<'m> {
                 .map(|delayed| Arc::new(system.equations().compile(&[delayed])))
                 .collect(),
             system,
-            setup,
+            setup: Arc::new(setup),
         });
         self.by_key.insert(key, self.list.len() - 1);
         Ok(self.list.len() - 1)

@@ -117,6 +117,26 @@ impl Program {
         is_border(sides, Some(size), least) || is_border(sides, makings(&slopes), least)
     }
 
+    /// How large a relation's sides are: their own sizes, what they are made of, and what unknowns of these sizes make of them.
+    pub fn size(
+        &mut self,
+        at: usize,
+        point: &Point,
+        parameters: &[f64],
+        scale: impl Fn(usize, usize) -> f64,
+    ) -> f64 {
+        self.value(at, point, parameters);
+        let (a, b) = self.sides(at).unwrap_or_default();
+        let (size, slopes) = &self.sizes.1[at - self.sizes.0];
+        let known = (&self.graph, &self.symbols);
+        let mut value = |list| evaluate(known, list, (point, parameters), &mut self.scratch);
+        let made = value(size);
+        let terms = slopes.iter();
+        let terms = terms.map(|(u, order, slope)| value(slope).abs() * scale(*u, *order));
+        let moved: f64 = terms.sum();
+        made.max(moved).max(a.abs() + b.abs())
+    }
+
     /// Slopes of a relation's difference along unknowns and their rates; `None` where it looks at the time itself.
     pub fn slopes(
         &mut self,

@@ -1,5 +1,7 @@
 //! A run that goes on from its middle, where inputs and parameters may have become others.
 
+use super::lead::jet_next_to;
+use super::values::settings;
 use super::{Driver, HybridEnd, HybridSolution, forward_only};
 use crate::observe::Reader;
 use crate::solve::{NoRun, START_ORDER, SolveOptions, unchecked};
@@ -33,13 +35,27 @@ impl HybridSolution {
         // Where an event ends the stretch its derivatives are those of the other side.
         let jet = match jet.values() == values && leg.parameters == parameters {
             true => jet,
-            false => TaylorJet::at_rest(&values, START_ORDER + 1),
+            false => {
+                let behind = self.jet_behind(time, &values);
+                behind.unwrap_or_else(|| TaylorJet::at_rest(&values, START_ORDER + 1))
+            }
         };
         Ok(Middle {
             time,
             jet,
             parameters,
         })
+    }
+}
+
+impl HybridSolution {
+    /// The derivatives behind the event that ends the run.
+    fn jet_behind(&self, time: f64, values: &[f64]) -> Option<TaylorJet> {
+        let mode = &self.modes[self.events.last()?.mode];
+        let mut system = mode.system.clone();
+        let changes = settings(&system, &self.held, &self.parameters);
+        system.set_parameters(&changes).ok()?;
+        jet_next_to((&system, &mode.setup), time, values)
     }
 }
 
@@ -66,19 +82,7 @@ pub(crate) fn resume_hybrid(
 impl Driver<'_> {
     /// Goes to a point, and lets happen what happens there.
     fn enter(&mut self, from: &Middle) -> Result<(), HybridEnd> {
-        for parameter in self.hybrid.held_parameters() {
-            self.values[parameter] = from.parameters[parameter];
-        }
-        self.point.time = from.time;
-        self.point.values.copy_from_slice(from.jet.values());
-        let n = self.point.values.len();
-        self.point.rates = (0..n).map(|unknown| from.jet.get(unknown, 1)).collect();
-        self.start = Some(unchecked(from.time, from.jet.clone()));
-        let no_mode = |fault: Box<daelight_lang::Diagnostic>| HybridEnd::NoPoint {
-            why: fault.message.clone(),
-        };
-        self.mode = self.modes.at(&self.values).map_err(no_mode)?;
-        self.hold()?;
+        self.go_to(from.time, &from.jet, &from.parameters)?;
         for at in 0..self.hybrid.samples.len() {
             let mut n = 0;
             // What was due now has happened.
@@ -90,5 +94,28 @@ impl Driver<'_> {
         }
         self.restart(&[])?;
         self.event()
+    }
+
+    /// Goes to a point; of the values of all parameters those that are held count.
+    pub(super) fn go_to(
+        &mut self,
+        time: f64,
+        jet: &TaylorJet,
+        parameters: &[f64],
+    ) -> Result<(), HybridEnd> {
+        for parameter in self.hybrid.held_parameters() {
+            self.values[parameter] = parameters[parameter];
+        }
+        self.point.time = time;
+        self.point.values.copy_from_slice(jet.values());
+        let n = self.point.values.len();
+        self.point.rates = (0..n).map(|unknown| jet.get(unknown, 1)).collect();
+        self.start = Some(unchecked(time, jet.clone()));
+        let no_mode = |fault: Box<daelight_lang::Diagnostic>| HybridEnd::NoPoint {
+            why: fault.message.clone(),
+        };
+        self.mode = self.modes.at(&self.values).map_err(no_mode)?;
+        self.read_at = self.read_now();
+        self.hold()
     }
 }
