@@ -379,3 +379,61 @@ fn play_is_followed_by_every_method() {
         );
     }
 }
+
+/// A ball that has come to rest on a table: it follows the table as long as that takes a push, falls freely where the table falls faster,
+/// leaves it where it is thrown, and is struck again where the table moves at once.
+#[test]
+fn a_ball_rests_on_its_table_as_long_as_it_is_pushed() {
+    let mut random = Random(80);
+    for n in 0..80 {
+        let (g, e) = (random.between(5.0, 20.0), random.between(0.3, 0.6));
+        let first = random.between(0.3, 1.0);
+        // The ball rests from sqrt(2 h/g) (1 + e)/(1 - e) on.
+        let rests = f64::sqrt(2.0 * first / g) * (1.0 + e) / (1.0 - e);
+        let moves = rests + random.between(0.2, 1.0);
+        let a = random.between(0.2, 0.9);
+        let (c, w) = (random.between(0.5, 2.0), random.between(3.0, 6.0));
+        let height = g / (w * w) * random.between(1.2, 3.0);
+        let (table, speed, after, truth) = match n % 4 {
+            0 => {
+                let after = random.between(0.1, 1.0);
+                let fall = 0.5 * a * g;
+                let table = format!("-{fall}*(time - {moves})^2");
+                (table, 0.0, after, -fall * after * after)
+            }
+            1 => {
+                let after = random.between(0.1, 1.0);
+                let fall = 0.5 * g / a;
+                let table = format!("-{fall}*(time - {moves})^2");
+                (table, 0.0, after, -0.5 * g * after * after)
+            }
+            2 => {
+                let leaves = f64::acos(-g / (height * w * w)) / w;
+                let s = random.between(0.01, 0.1);
+                let table = format!("{height}*(1 - cos({w}*(time - {moves})))");
+                let h = height * (1.0 - f64::cos(w * leaves));
+                let v = height * w * f64::sin(w * leaves);
+                (table, 0.0, leaves + s, h + v * s - 0.5 * g * s * s)
+            }
+            _ => {
+                let s = c * e / g;
+                let table = format!("{c}*(time - {moves})");
+                (table, c, s, c * (1.0 + e) * s - 0.5 * g * s * s)
+            }
+        };
+        let text = format!(
+            "model M\n  Real h(start = {first}, fixed = true), v(start = 0, fixed = true), f, c;\nequation\n  \
+             f = if time < {moves} then 0 else {table};\n  c = if time < {moves} then 0 else {speed};\n  der(h) = v;\n  der(v) = -{g};\n  \
+             when h < f then reinit(v, c - {e}*(pre(v) - c)); end when;\nend M;\n"
+        );
+        let to = (moves + after).to_string();
+        // The flights of the last bounces are below what `bdf` resolves.
+        let method = METHODS[n / 4 % 3];
+        let found = solve(
+            &text,
+            &["--to", &to, "--on-zeno", "rest", "--method", method],
+        );
+        let off = (last(&found, "h") - truth).abs();
+        assert!(off < 1e-5, "{method}: {off}, {truth}: {found}\n{text}");
+    }
+}

@@ -387,7 +387,7 @@ impl Driver<'_> {
     }
 
     /// What is now was before, from now on.
-    fn remember(&mut self) {
+    pub(super) fn remember(&mut self) {
         for variable in &self.hybrid.variables {
             self.values[variable.previous] = self.values[variable.parameter];
         }

@@ -152,6 +152,8 @@ pub struct HybridSolution {
     pub events: Vec<Event>,
     /// The modes met.
     pub modes: Vec<Mode>,
+    /// How often accumulated events were passed.
+    pub accumulated: usize,
     /// When it was in which mode.
     pub spans: Vec<(usize, f64, f64)>,
     /// Why it ended.
@@ -212,6 +214,8 @@ struct Driver<'m> {
     set_at: f64,
     /// Relations whose events accumulated, at which the run goes on at rest.
     rested: Vec<usize>,
+    /// A relation whose events accumulated, whose sides stay equal since.
+    contact: Option<zeno::Contact>,
     /// Differences of the sides of relations that count as none, where others locate events.
     slack: Vec<f64>,
     /// The next instant of each `sample`.
@@ -337,6 +341,7 @@ impl<'m> Driver<'m> {
             impulses: Vec::new(),
             mode: 0,
             rested: Vec::new(),
+            contact: None,
             slack: Vec::new(),
             instants: vec![0; hybrid.samples.len()],
             sampler: None,
@@ -349,6 +354,7 @@ impl<'m> Driver<'m> {
                 legs: Vec::new(),
                 events: Vec::new(),
                 modes: Vec::new(),
+                accumulated: 0,
                 spans: Vec::new(),
                 end: HybridEnd::Finished,
                 statistics: Statistics::default(),
@@ -386,6 +392,11 @@ impl<'m> Driver<'m> {
                     Err(end) => return end,
                 }
             }
+            match self.contact_ends() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(end) => return end,
+            }
             if let Err(end) = self.event() {
                 return end;
             }
@@ -417,10 +428,19 @@ impl<'m> Driver<'m> {
                     false => Ok(false),
                 };
                 match rests {
-                    Ok(true) => self.out.warnings.push(format!(
-                        "Events ({}) accumulate at t = {limit}; from there on what they set rests.",
-                        names.join(", ")
-                    )),
+                    Ok(true) => {
+                        self.out.accumulated += 1;
+                        let how = match self.contact {
+                            Some(_) => {
+                                "its sides stay equal, as long as that takes a push and no pull"
+                            }
+                            None => "what they set rests",
+                        };
+                        self.out.warnings.push(format!(
+                            "Events ({}) accumulate at t = {limit}; from there on {how}.",
+                            names.join(", ")
+                        ));
+                    }
                     Ok(false) => return HybridEnd::Zeno { limit, names },
                     Err(end) => return end,
                 }
@@ -544,6 +564,11 @@ impl<'m> Driver<'m> {
         for warning in &solution.warnings {
             values::note_once(&mut self.out.warnings, warning);
         }
+        let struck = self.struck_within(&solution);
+        if let Some(time) = struck {
+            solution.run.trajectory.end_at(time);
+            solution.run.stop = StopReason::Stopped { time };
+        }
         let reached = solution.reached();
         self.out.reached = reached;
         match self.out.spans.last_mut() {
@@ -565,7 +590,12 @@ impl<'m> Driver<'m> {
             self.start = Some(unchecked(reached, jet));
         }
         self.point.time = reached;
-        if matches!(solution.run.stop, StopReason::Stopped { .. }) && solution.broken.is_empty() {
+        if struck.is_some() {
+            self.part();
+            self.restart(&[])?;
+        } else if matches!(solution.run.stop, StopReason::Stopped { .. })
+            && solution.broken.is_empty()
+        {
             self.arrive(&mut way, &solution.run.trajectory);
             solution.run.trajectory.end_at(self.point.time);
             self.out.reached = self.point.time;

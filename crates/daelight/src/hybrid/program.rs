@@ -74,6 +74,11 @@ impl Program {
         }
     }
 
+    /// Exchanges two expressions.
+    pub fn swap(&mut self, a: usize, b: usize) {
+        self.lists.swap(a, b);
+    }
+
     /// Sizes unknowns by their nominal values.
     pub fn with_nominals(mut self, nominals: Vec<f64>) -> Self {
         self.nominals = nominals;

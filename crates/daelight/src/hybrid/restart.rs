@@ -1,7 +1,7 @@
 //! The consistent point after an event: what is differentiated stays, the rest follows from the equations of the new mode.
 
 use super::program::Point;
-use super::{Driver, HybridEnd};
+use super::{Driver, HybridEnd, zeno};
 use crate::observe::WayBack;
 use crate::record::JUMP;
 use crate::solve::unchecked;
@@ -52,6 +52,17 @@ impl Driver<'_> {
             .as_ref()
             .ok()
             .map(|found| self.moved(&guess, found, &follows));
+        // A contact does not strike: what its `when` says of a blow holds again.
+        let struck = |u: usize| {
+            let found = found.as_ref();
+            found.is_ok_and(|found| self.is_jump(u, guess[u], found.jet.values()[u]))
+        };
+        if let Some(unknown) = self.contact.as_ref().map(zeno::Contact::unknown)
+            && (struck(unknown) || !matches!(moved, Some(None)))
+        {
+            self.part();
+            return self.restart(set);
+        }
         if matches!(moved, Some(None))
             && let Ok(found) = found
         {
@@ -340,7 +351,7 @@ impl Driver<'_> {
         })
     }
 
-    fn is_jump(&self, unknown: usize, from: f64, to: f64) -> bool {
+    pub(super) fn is_jump(&self, unknown: usize, from: f64, to: f64) -> bool {
         (to - from).abs() > JUMP * self.size(unknown, from)
     }
 

@@ -1,7 +1,7 @@
 //! The sides of branches, held the same in the residuals and in the system Jacobian.
 
 use super::Stages;
-use daelight_expr::{Graph, JetEvaluator, Node, Slot, Tape, Walker};
+use daelight_expr::{BinaryOp, Graph, JetEvaluator, Node, Slot, Tape, Walker};
 use std::cmp::Ordering;
 
 impl Stages<'_> {
@@ -70,6 +70,17 @@ impl Stages<'_> {
     pub fn switching(&self, branch: usize, order: usize) -> (f64, f64) {
         let (left, right) = self.jet.compared(branch, order);
         (left - right, left.abs() + right.abs())
+    }
+
+    /// The side on which a branch has the value that the text gives it where both sides are equal; none for `sign`.
+    pub fn side_at_equality(&self, branch: usize) -> Ordering {
+        let graph = self.problem.equations().graph();
+        let expr = self.jet.tape().branches().nth(branch);
+        match expr.map(|expr| graph.node(expr)) {
+            Some(Node::Binary(BinaryOp::Less | BinaryOp::GreaterEqual, _, _)) => Ordering::Greater,
+            Some(Node::Binary(BinaryOp::LessEqual | BinaryOp::Greater, _, _)) => Ordering::Less,
+            _ => Ordering::Equal,
+        }
     }
 
     /// Where among the coefficients of a point the state is that a branch compares with something at rest, and its coefficient on the

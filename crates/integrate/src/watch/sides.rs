@@ -267,7 +267,7 @@ fn solve(
 }
 
 /// Solves and expands a point with the sides that are held.
-pub(super) fn solved_at(
+fn solved_at(
     stages: &mut Stages<'_>,
     (time, point): (f64, &[f64]),
     series: &mut [f64],

@@ -2,14 +2,12 @@
 //!
 //! (R26), section 5 of `docs/theory/runs.md`.
 
-use super::sides::{Way, decisive, leave, side_of, solved_at};
+use super::sides::{Way, decisive, leave, side_of};
 use crate::problem::Problem;
 use crate::stages::Stages;
+use crate::tolerances::CONFIRM_WIDTH;
 use daelight_expr::{Slot, Walker};
 use std::cmp::Ordering;
-
-/// Numbers on both sides of a located time among which a function of time alone is looked for that is exactly zero.
-const NEIGHBOURS: usize = 4;
 
 /// Whether time and parameters alone decide each branch: it switches at a number, and not within an accuracy.
 pub(crate) fn of_time(problem: &Problem) -> Vec<bool> {
@@ -41,7 +39,7 @@ pub(crate) fn exact_time(
         stages.switching(branch, 0).0 == 0.0
     };
     let (mut below, mut above) = (time, time);
-    for _ in 0..=NEIGHBOURS {
+    while above - time <= CONFIRM_WIDTH * time.abs() {
         if let Some(&found) = [below, above].iter().find(|&&at| is_zero(at)) {
             return found;
         }
@@ -62,7 +60,10 @@ pub(crate) fn as_written(
 ) -> Option<Vec<f64>> {
     let held = stages.sides().to_vec();
     let other = |&branch: &usize| {
-        let side = side_of(stages.switching(branch, 0).0);
+        let side = match side_of(stages.switching(branch, 0).0) {
+            Ordering::Equal => stages.side_at_equality(branch),
+            side => side,
+        };
         let moves = stages.jumps(branch) && decisive(stages, branch, way).is_some();
         (moves && held[branch] != Ordering::Equal && side != held[branch]).then_some((branch, side))
     };
@@ -93,6 +94,9 @@ pub(crate) fn as_written(
     for (branch, &side) in held.iter().enumerate() {
         stages.choose(branch, side);
     }
-    let back = solved_at(stages, (time, &before), series);
+    // The very point, not one next to it that is solved again.
+    stages.set_point(time, &before);
+    stages.compare();
+    let back = stages.factor().and_then(|()| stages.expand(series));
     found.filter(|point| back.is_ok() && *point != before)
 }
