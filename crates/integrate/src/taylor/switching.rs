@@ -103,21 +103,32 @@ impl Taylor<'_> {
         first
     }
 
+    /// The branches that leave their sides with one of them, within a width of its distance.
+    fn together(&mut self, branch: usize, s: f64, width: f64) -> Vec<usize> {
+        let beyond = s + 2.0 * width;
+        let all = 0..self.stages.n_branches();
+        all.filter(|&other| {
+            let at = (other != branch).then(|| self.leaves_within(other, beyond));
+            at.is_none_or(|at| at.is_some_and(|at| at <= s + width))
+        })
+        .collect()
+    }
+
+    /// Puts what rests onto its surfaces, and gives the values at the switch itself if they are those of neither side, (R26).
+    fn written(&mut self, located: &[usize], way: Way) -> Option<Vec<f64>> {
+        onto_surfaces(&mut self.stages, located, &mut self.next);
+        let located = located.iter().copied();
+        let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
+        as_written(&mut self.stages, &exact, way, &mut self.next)
+    }
+
     /// Restarts on the other side of a branch, at its switching time.
     pub(super) fn switch(&mut self, s: f64, branch: usize) -> Option<StopReason> {
         let time = self.time + self.direction * s;
         // All branches that switch at this very time go together: abs(x) and x > 0, say. Times of picoseconds are no less apart.
         let width = SAME_SWITCH * time.abs().max(s);
         let at_once = SAME_SWITCH * time.abs().max((self.options.t_end - time).abs().min(1.0));
-        let together: Vec<usize> = (0..self.stages.n_branches())
-            .filter(|&other| {
-                let beyond = s + 2.0 * width;
-                other == branch
-                    || self
-                        .leaves_within(other, beyond)
-                        .is_some_and(|at| at <= s + width)
-            })
-            .collect();
+        let together = self.together(branch, s, width);
         shift(
             &self.series,
             self.trajectory.n(),
@@ -132,10 +143,10 @@ impl Taylor<'_> {
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))
             .collect();
         self.note_sizes(&together, s);
-        let mut time = time;
-        if self.of_time[branch] {
-            time = exact_time(&mut self.stages, branch, (time, &self.point));
-        }
+        let time = match self.of_time[branch] {
+            true => exact_time(&mut self.stages, branch, (time, &self.point)),
+            false => time,
+        };
         for &(branch, side) in &sides {
             self.stages.choose(branch, side);
         }
@@ -168,31 +179,23 @@ impl Taylor<'_> {
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
-        if restart == time {
-            onto_surfaces(&mut self.stages, &together, &mut self.next);
-        }
-        let located = together.iter().copied();
-        let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
         let written = match restart == time {
-            true => as_written(&mut self.stages, &exact, way, &mut self.next),
+            true => self.written(&together, way),
             false => None,
         };
-        let expr = self.branch_expr(branch);
         self.switches.push(Switch {
             time,
             branch,
-            expr,
+            expr: self.branch_expr(branch),
             state_change: projected.state_change,
         });
-        self.quick_switches = if s <= at_once {
+        let quick = if s <= at_once {
             self.quick_switches + 1
         } else {
             0
         };
-        self.monitor.forget();
-        self.near_misses.clear();
-        self.approach = None;
-        self.tail = Tail::default();
+        self.quick_switches = quick;
+        self.forget_ahead();
         self.accept(restart);
         if let Some(point) = written {
             self.trajectory.push_instant(time, point);
@@ -200,6 +203,14 @@ impl Taylor<'_> {
         self.at_zero = at_zero(&self.stages, &together, way);
         // Switching is no evidence of sliding, however frequent; only at one and the same time.
         (self.quick_switches > 10).then(|| self.chattering(branch, true))
+    }
+
+    /// Forgets what was seen ahead with the sides before.
+    fn forget_ahead(&mut self) {
+        self.monitor.forget();
+        self.near_misses.clear();
+        self.approach = None;
+        self.tail = Tail::default();
     }
 
     /// Keeps what decides branches was made of on the way to their surfaces, at a distance; those that leave one are on none.

@@ -43,6 +43,23 @@ pub(crate) struct OnSurfaces<'a> {
     pub rtol: f64,
 }
 
+impl OnSurfaces<'_> {
+    /// Whether a branch is off its side where its function has a value, with the size of its operands.
+    fn leaves(&self, stages: &Stages<'_>, branch: usize, (value, size): (f64, f64)) -> bool {
+        let size = size.max(stages.noted_size(branch));
+        let stays = value.abs() <= CONFIRM_WEIGHTS * self.rtol * size;
+        if stays && self.staying.contains(&branch) {
+            return false;
+        }
+        match stages.sides()[branch] {
+            Ordering::Less => value > 0.0,
+            Ordering::Greater => value < 0.0,
+            // At rest; away from it only when it is more than the accuracy of the piece.
+            Ordering::Equal => value.abs() > SIDE_VALUE * size,
+        }
+    }
+}
+
 /// The first switch within a piece.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FirstSwitch {
@@ -104,12 +121,7 @@ impl BranchFunctions {
         stages: &Stages<'_>,
         known: OnSurfaces<'_>,
     ) -> Option<FirstSwitch> {
-        let OnSurfaces {
-            at_zero,
-            staying,
-            rtol,
-        } = known;
-        let sides = stages.sides();
+        let at_zero = known.at_zero;
         let mut scan = std::mem::take(&mut self.scan);
         let mut before = None;
         let n_functions = self.roots.len();
@@ -130,28 +142,15 @@ impl BranchFunctions {
                     return ControlFlow::Continue(());
                 }
                 let is_first = (cell.to - from).abs() <= JUST_SWITCHED * (to - from).abs();
-                let left: Vec<usize> = (0..n_functions)
-                    .filter(|branch| {
-                        let value = series[*branch][0].0.abs();
-                        let mut zeros = at_zero.iter().zip(&first_values);
-                        !zeros.any(|(zero, first)| zero == branch && (is_first || value <= *first))
-                    })
-                    .filter(|branch| {
-                        let (value, size) = series[*branch][0];
-                        let size = size.max(stages.noted_size(*branch));
-                        let stays = value.abs() <= CONFIRM_WEIGHTS * rtol * size;
-                        !(stays && staying.contains(branch))
-                    })
-                    .filter(|&branch| match sides[branch] {
-                        Ordering::Less => series[branch][0].0 > 0.0,
-                        Ordering::Greater => series[branch][0].0 < 0.0,
-                        // At rest; away from it only when it is more than the accuracy of the piece.
-                        Ordering::Equal => {
-                            let (value, size) = series[branch][0];
-                            value.abs() > SIDE_VALUE * size.max(stages.noted_size(branch))
-                        }
-                    })
-                    .collect();
+                let known_zero = |branch: usize, value: f64| {
+                    let mut zeros = at_zero.iter().zip(&first_values);
+                    zeros.any(|(zero, first)| *zero == branch && (is_first || value <= *first))
+                };
+                let left = (0..n_functions).filter(|&branch| {
+                    let here = series[branch][0];
+                    !known_zero(branch, here.0.abs()) && known.leaves(stages, branch, here)
+                });
+                let left: Vec<usize> = left.collect();
                 if left.is_empty() {
                     before = Some(middle);
                     return ControlFlow::Continue(());

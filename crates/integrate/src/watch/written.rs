@@ -71,6 +71,8 @@ pub(crate) fn as_written(
     if changed.is_empty() {
         return None;
     }
+    // A look at one instant, which is no part of the way.
+    let statistics = stages.statistics;
     let time = stages.time();
     let mut before = vec![0.0; stages.n_point()];
     stages.point(&mut before);
@@ -98,5 +100,6 @@ pub(crate) fn as_written(
     stages.set_point(time, &before);
     stages.compare();
     let back = stages.factor().and_then(|()| stages.expand(series));
+    stages.statistics = statistics;
     found.filter(|point| back.is_ok() && *point != before)
 }
