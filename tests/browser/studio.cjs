@@ -296,6 +296,9 @@ const access = async (browser, address) => {
     return faults;
   });
   assert.deepEqual(faults, []);
+  await page.selectOption("#models", "built-in:robotic-arm");
+  await until(page, () => window.studio.state.name === "robotic-arm" && window.studio.state.run, "the arm on a telephone");
+  assert.ok(await page.evaluate(() => document.querySelector("#right").getBoundingClientRect().top < 844), "a long text keeps the answers away");
   await shot(page, "telephone");
   assert.deepEqual(await page.evaluate(palette), []);
   await page.emulateMedia({ colorScheme: "light" });
@@ -320,6 +323,7 @@ const access = async (browser, address) => {
     await write(page);
     await settled(page);
     await until(page, () => /A regular DAE of index 3 with 2 degrees of freedom/.test(document.querySelector("#passport").textContent), "the passport of the pendulum");
+    assert.match(await page.textContent("#passport summary"), /Start: as given\. Singular where x\^2 \+ y\^2 = 0\./);
     await shot(page, "pendulum");
     await page.click("#pin");
     const before = await curve(page);

@@ -221,6 +221,7 @@ const sliders = () => {
   };
   group("Parameters", parameters.filter((one) => one.slides), state.set);
   group("Start values", starts, state.start);
+  box.classList.toggle("long", [...parameters, ...starts].some(({ name }) => name.length > 8));
   if (!box.childElementCount) box.append(make("p", { class: "soft" }, "The model has no parameters and gives no start values."));
 };
 
@@ -265,10 +266,12 @@ const evidence = later(350, async () => {
   if (passport.refused) {
     box.replaceChildren(make("details", {}, make("summary", {}, sentence(passport.refused), passport.help ? make("span", { class: "at" }, ` ${sentence(passport.help)}`) : null), make("pre", {}, passport.frame || "")));
   } else {
-    const where = passport.loci.length ? ` Singular where ${passport.loci.slice(0, 3).join(", or ")}${passport.loci.length > 3 ? ", …" : ""}.` : "";
+    const loci = passport.loci.slice(0, 3).map((one) => (one.length > 90 ? `${one.slice(0, 86)} …` : one));
+    const where = loci.length ? ` ${sentence(`Singular where ${loci.join(", or ")}${passport.loci.length > 3 ? ", …" : ""}`)}` : "";
     const free = passport.free.length ? ` Free: ${passport.free.slice(0, 6).join(", ")}.` : "";
+    const start = startWords(passport.point || {});
     const open = box.querySelector("details")?.open;
-    box.replaceChildren(make("details", { open: !!open }, make("summary", {}, passport.summary, make("span", { class: "at" }, free + where)), passport.mode ? make("p", {}, passport.mode.replace(" --modes lists all modes.", "")) : null, make("pre", {}, passport.text)));
+    box.replaceChildren(make("details", { open: !!open }, make("summary", {}, passport.summary, make("span", { class: "at" }, free + start + where)), passport.mode ? make("p", {}, passport.mode.replace(" --modes lists all modes.", "")) : null, make("pre", {}, passport.text)));
   }
   if (state.model?.events) configurations(null);
   else {
@@ -280,6 +283,15 @@ const evidence = later(350, async () => {
   const told = [...$("notices").children].map((one) => one.textContent);
   for (const words of remarks?.warnings || []) if (!told.includes(words)) $("notices").append(make("p", { class: "notice" }, words));
 });
+
+/** Whether the start is the one that is given. */
+const startWords = (point) => {
+  if (!Object.keys(point).length) return " Start: none found.";
+  const given = state.model.starts.filter(({ name }) => typeof point[name] === "number").map(({ name, value }) => [point[name], state.start[name] ?? value]);
+  const moved = given.filter(([found, wanted]) => Math.abs(found - wanted) > 1e-9 * (1 + Math.abs(wanted))).length;
+  if (!given.length) return "";
+  return moved ? ` Start: ${moved} of ${given.length} given values moved to be consistent.` : " Start: as given.";
+};
 
 const configurations = (found) => {
   const box = $("configurations");

@@ -50,6 +50,7 @@ pub fn passport(question: &PageQuestion, folder: &Folder) -> Answered {
         "index": report.differentiation.index,
         "dof": report.differentiation.dof,
         "free": report.free,
+        "point": report.point,
         "loci": loci,
         "hidden": hidden.collect::<Vec<_>>(),
         "blocks": blocks.collect::<Vec<_>>(),
