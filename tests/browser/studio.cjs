@@ -8,6 +8,24 @@ const fs = require("node:fs");
 
 const [out, daelight] = process.argv.slice(2);
 const DRAGS = +(process.env.DRAGS || 8);
+const BALL = `model Ball
+  parameter Real g(unit = "m/s2") = 9.81;
+  parameter Real e(min = 0, max = 1) = 0.8;
+  Real h(unit = "m", start = 1, fixed = true);
+  Real v(unit = "m/s", start = 0, fixed = true);
+  Boolean on;
+  Integer n(start = 0, fixed = true);
+equation
+  der(h) = v;
+  der(v) = -g;
+  on = h < 0.2;
+  when h < 0 then
+    reinit(v, -e*pre(v));
+    n = pre(n) + 1;
+  end when;
+  annotation(experiment(StopTime = 3));
+end Ball;
+`;
 const shot = (page, name) => page.screenshot({ path: path.join(out, "screenshots", `studio-${name}.png`) });
 
 /// Starts a studio in an empty folder; gives its address and how to end it.
@@ -90,7 +108,7 @@ const write = async (page) => {
 /// The crank is led once around, and the mechanism follows.
 const turn = async (page) => {
   const joint = page.locator("#mechanism .joint.moves").first();
-  const svg = await page.locator("#mechanism svg").boundingBox();
+  const svg = await page.locator("#mechanism > svg").boundingBox();
   const ground = await page.locator("#mechanism .joint:not(.moves)").first().boundingBox();
   const crank = await joint.boundingBox();
   const centre = [ground.x + ground.width / 2, ground.y + ground.height / 2];
@@ -131,6 +149,20 @@ const arm = async (page) => {
   await page.click("#singular-times button:has-text('Show this instant')");
   assert.notEqual(await page.locator("#mechanism .rod").first().getAttribute("d"), before);
   assert.match(await page.textContent("#mechanism figcaption"), /t = 1\.545/);
+  // Its motion is prescribed: a joint that is pulled leads it through time. The small picture leads back to the singular instant.
+  await page.locator("#mechanism input[type='range']").fill("400");
+  const tool = page.locator("#mechanism > svg .joint.moves").nth(1);
+  const from = await tool.boundingBox();
+  await page.mouse.move(from.x + 4, from.y + 4);
+  await page.mouse.down();
+  for (let k = 1; k <= 8; k += 1) { await page.mouse.move(from.x + 4 - 7 * k, from.y + 4 + 3 * k); await page.waitForTimeout(80); }
+  await until(page, () => /leads it through time/.test(document.querySelector("#mechanism figcaption").textContent), "the joint leads through time");
+  await page.mouse.up();
+  assert.doesNotMatch(await page.textContent("#mechanism figcaption"), /t = 0\.8,/);
+  await page.click("#mechanism .thumbs button");
+  assert.match(await page.textContent("#mechanism figcaption"), /t = 1\.545/);
+  await page.locator("button.log").first().click();
+  for (const id of ["plots", "margin", "mechanism", "stills"]) for (const k of [0, 1]) await taken(page, `#take-${id} button >> nth=${k}`);
   await page.locator("#plots .u-over").first().scrollIntoViewIfNeeded();
   const box = await page.locator("#plots .u-over").first().boundingBox();
   await page.mouse.move(box.x + 0.3 * box.width, box.y + 0.5 * box.height);
@@ -145,16 +177,67 @@ const mapped = async (page) => {
   for (const [k, value] of ["0.02", "0.06", "0.02", "0.06"].entries()) await fields.nth(k).fill(value);
   await page.click("#map button:has-text('Make the map')");
   await until(page, () => /^(7|15|31) × /.test(document.querySelector("#map > span").textContent), "the map");
-  const canvas = page.locator("#map canvas");
-  await canvas.scrollIntoViewIfNeeded();
+  const drawn = page.locator("#map > svg");
+  await drawn.scrollIntoViewIfNeeded();
   await shot(page, "map");
-  const box = await canvas.boundingBox();
+  for (const kind of ["SVG", "PNG"]) await taken(page, `#map button:has-text('Map (${kind})')`);
+  const box = await drawn.boundingBox();
   await page.mouse.click(box.x + 0.62 * box.width, box.y + 0.3 * box.height);
   assert.ok(await page.evaluate(() => "a[1]" in window.studio.state.set && "a[2]" in window.studio.state.set));
-  await until(page, () => document.querySelectorAll("#configurations .thumbs button").length > 1, "the configurations of the point");
-  await page.locator("#configurations .thumbs button").nth(1).click();
+  await until(page, () => document.querySelectorAll("#mechanism .thumbs button").length > 1, "the configurations of the point");
+  await page.locator("#mechanism .thumbs button").nth(1).click();
   assert.match(await page.textContent("#mechanism figcaption"), /^Configuration 2, singular: /);
   await shot(page, "configuration");
+};
+
+/// A file that is taken along has something in it.
+const taken = async (page, selector) => {
+  const download = page.waitForEvent("download");
+  await page.click(selector);
+  const file = await (await download).path();
+  assert.ok(fs.statSync(file).size > 400, selector);
+};
+
+/// A model with events: its discrete variables are drawn; a part of the run that is zoomed is looked at closely, and stays so.
+const events = async (page, folder) => {
+  fs.writeFileSync(path.join(folder, "ball.mo"), BALL);
+  await page.reload();
+  await until(page, () => window.studio?.state.run, "the first run again");
+  await page.selectOption("#models", "file:ball.mo");
+  await until(page, () => window.studio.state.name === "ball.mo" && window.studio.state.run, "the ball");
+  await settled(page);
+  assert.match(await page.textContent("#passport"), /2 degrees of freedom/);
+  assert.deepEqual(await page.evaluate(() => window.studio.state.run.series.map((one) => one.name)), ["h", "v", "on", "n"]);
+  for (const k of [0, 1]) await taken(page, `#take-plots button >> nth=${k}`);
+  const points = () => page.evaluate(() => window.studio.plots.times.length);
+  const before = await points();
+  await page.locator("#plots .u-over").first().scrollIntoViewIfNeeded();
+  const box = await page.locator("#plots .u-over").first().boundingBox();
+  await page.mouse.move(box.x + 0.3 * box.width, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.5 * box.width, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await until(page, (old) => window.studio.plots.times.length > old + 100, "a closer look", before);
+  await page.locator('.slider[data-name="e"] input[type="range"]').press("ArrowLeft");
+  await until(page, () => "e" in window.studio.state.set && window.studio.plots.detail, "a closer look at the next run");
+  assert.ok(await page.evaluate(() => window.studio.plots.zoomed[0] > 0.5));
+  await shot(page, "events");
+  // Formatting is part of the text, and can be undone.
+  await page.click(".cm-line:has-text('der(h)')");
+  await page.keyboard.press("End");
+  await page.keyboard.type("   // the speed");
+  await page.keyboard.press("Home");
+  await page.keyboard.type("   ");
+  await page.click("#format");
+  await until(page, () => /^  der\(h\) = v;   \/\/ the speed$/m.test([...document.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\n")), "the text is formatted");
+  // A file with a mistake shows nothing of the model before.
+  fs.writeFileSync(path.join(folder, "wrong.mo"), "model Wrong\n  Real x;\nequation\n  x = y;\nend Wrong;\n");
+  await page.reload();
+  await until(page, () => window.studio?.state.run, "the first run once more");
+  await page.selectOption("#models", "file:wrong.mo");
+  await until(page, () => document.querySelector("#messages").textContent.includes("undeclared-name"), "the mistake");
+  assert.match(await page.textContent("#run-words"), /Mend the text/);
+  assert.equal(await page.locator(".slider, #plots .panel, #command:visible").count(), 0);
 };
 
 const files = async (page, folder) => {
@@ -174,6 +257,20 @@ const files = async (page, folder) => {
   await page.click("#name-ok");
   await until(page, () => !document.querySelector("#name-dialog").open, "the file is saved");
   assert.ok(fs.existsSync(path.join(folder, "mine.mo")) && !fs.existsSync(path.join(folder, "../out.mo")));
+};
+
+/// The colours that fall short of WCAG AA on a ground that they may stand on: 4.5 for words and curves, 3 for the edges of fields.
+const palette = () => {
+  const style = getComputedStyle(document.documentElement);
+  const light = (name) => {
+    const parts = [1, 3, 5].map((k) => parseInt(style.getPropertyValue("--" + name).trim().slice(k, k + 2), 16) / 255);
+    const [r, g, b] = parts.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+  const words = ["ink", "soft", "link", "good", "warn", "bad", "mark", "accent", ...[0, 1, 2, 3, 4, 5, 6, 7].map((k) => "c" + k)];
+  const wanted = ["card", "paper", "wash"].flatMap((ground) => [...words.map((word) => [word, ground, 4.5]), ["edge", ground, 3]]);
+  return [...wanted, ["accent-ink", "accent", 4.5]].filter(([a, b, least]) => !(contrast(a, b) >= least)).map(([a, b]) => `${a} on ${b}: ${contrast(a, b).toFixed(2)}`);
 };
 
 /// What a screen reader and a keyboard need; nothing is wider than a telephone.
@@ -200,7 +297,9 @@ const access = async (browser, address) => {
   });
   assert.deepEqual(faults, []);
   await shot(page, "telephone");
+  assert.deepEqual(await page.evaluate(palette), []);
   await page.emulateMedia({ colorScheme: "light" });
+  assert.deepEqual(await page.evaluate(palette), []);
   await page.locator("#plots").scrollIntoViewIfNeeded();
   await shot(page, "telephone-plots");
   await close();
@@ -221,6 +320,7 @@ const access = async (browser, address) => {
     await write(page);
     await settled(page);
     await until(page, () => /A regular DAE of index 3 with 2 degrees of freedom/.test(document.querySelector("#passport").textContent), "the passport of the pendulum");
+    assert.match(await page.textContent("#passport summary"), /Start: as given\. Singular where x\^2 \+ y\^2 = 0\./);
     await shot(page, "pendulum");
     await page.click("#pin");
     const before = await curve(page);
@@ -241,6 +341,7 @@ const access = async (browser, address) => {
     await shot(page, "andrews");
     await choose(page, "andrews-constraints");
     await mapped(page);
+    await events(page, folder);
     await close();
     await access(browser, studio.address);
   } finally {

@@ -88,7 +88,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["fmu", "lang"]),
     ("host", &["fmu"]),
     ("lsp", &["lang"]),
-    ("studio", &["analysis", "lang", "plot", "show", "singular"]),
+    (
+        "studio",
+        &["analysis", "lang", "lsp", "plot", "show", "singular"],
+    ),
 ];
 
 #[test]

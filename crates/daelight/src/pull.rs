@@ -38,6 +38,8 @@ pub struct PulledPosition {
     pub frame: Frame,
     /// The least singular value of the Jacobian of the constraints, each in its own size; `None` without constraints.
     pub margin: Option<f64>,
+    /// Whether the constraints leave what moves the point any freedom; a motion that is prescribed has none.
+    pub is_free: bool,
 }
 
 impl Pulled {
@@ -111,9 +113,11 @@ impl Pulled {
             }
             (values, frame) = (next, moved);
         }
+        let singular_values = self.singular_values(time, &values);
         Some(PulledPosition {
             frame,
-            margin: self.margin(time, &values),
+            margin: singular_values.as_ref().and_then(|s| s.last().copied()),
+            is_free: self.is_free(&singular_values.unwrap_or_default()),
             values,
         })
     }
@@ -154,8 +158,22 @@ impl Pulled {
         (x.is_finite() && y.is_finite()).then_some([-x, -y])
     }
 
-    /// The least singular value of the Jacobian of the constraints, each row in its own size.
-    fn margin(&self, time: f64, values: &[f64]) -> Option<f64> {
+    /// Whether more unknowns move the point, by themselves or through constraints, than the constraints determine.
+    fn is_free(&self, singular_values: &[f64]) -> bool {
+        let pattern = self.system.equations().pattern(0);
+        let rows = 0..self.n_constraints + 2;
+        let columns = rows.flat_map(|row| &pattern.columns()[pattern.row(row)]);
+        let mut columns: Vec<usize> = columns.map(|&column| column as usize).collect();
+        columns.retain(|&column| column < self.n_unknowns);
+        columns.sort_unstable();
+        columns.dedup();
+        let largest = singular_values.first().copied().unwrap_or(0.0);
+        let rounding = f64::EPSILON * columns.len() as f64 * largest;
+        columns.len() > singular_values.iter().filter(|s| **s > rounding).count()
+    }
+
+    /// The singular values of the Jacobian of the constraints, each row in its own size; `None` without constraints.
+    fn singular_values(&self, time: f64, values: &[f64]) -> Option<Vec<f64>> {
         let mut all = values.to_vec();
         all.extend([0.0, 0.0]);
         let mut evaluator = self.system.evaluator();
@@ -178,10 +196,8 @@ impl Pulled {
         }
         let mut svd = Svd::new();
         svd.factor(matrix.view()).ok()?;
-        svd.singular_values()
-            .last()
-            .copied()
-            .filter(|s| s.is_finite())
+        let found = svd.singular_values();
+        (!found.is_empty() && found.iter().all(|s| s.is_finite())).then(|| found.to_vec())
     }
 }
 

@@ -8,7 +8,7 @@ use daelight::{ModelText, Relations};
 use daelight_lang::{Code, Diagnostic, Model, Options, SourceMap, UnitCheck};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A text to be looked at.
 pub(crate) struct Job {
@@ -48,26 +48,46 @@ fn newest<T>(jobs: &Receiver<T>, waiting: &mut Vec<T>, uri: fn(&T) -> &str) -> O
     waiting.pop()
 }
 
-/// Checks texts until nobody asks any more.
-pub fn check_texts(jobs: &Receiver<Job>, tell: &Sender<Event>) {
+/// Checks texts until nobody asks any more. A text that takes long does not hold up the next version: a few are looked at at the
+/// same time, and what is found in an older version is dropped.
+pub fn check_texts(jobs: &Receiver<Job>, tell: &Sender<Event>, settings: &ServerSettings) {
     let mut waiting = Vec::new();
-    while let Some(job) = newest(jobs, &mut waiting, |job| &job.uri) {
-        let found = catch_unwind(AssertUnwindSafe(|| check(&job)));
-        let found = found.unwrap_or_else(|_| Found {
-            uri: job.uri.clone(),
-            edit: job.edit,
-            diagnostics: vec![
-                Diagnostic::placeless(Code::Unsupported, "daelight failed on this text")
-                    .help("please report it, with the text"),
-            ],
-            sources: SourceMap::default(),
-            facts: None,
-            model: None,
-        });
-        if tell.send(Event::Checked(Box::new(found))).is_err() {
-            return;
+    let (ends, ended) = channel();
+    let mut n_running = 0;
+    loop {
+        // The end of every thread is told; while too many run, the next end is waited for.
+        while n_running >= settings.most_checks && ended.recv().is_ok() {
+            n_running -= 1;
         }
+        let Some(job) = newest(jobs, &mut waiting, |job| &job.uri) else {
+            return;
+        };
+        n_running -= ended.try_iter().count();
+        let (tell, ends) = (tell.clone(), ends.clone());
+        let thread = std::thread::Builder::new().name("check".to_string());
+        let started = thread.stack_size(settings.stack).spawn(move || {
+            // If the server has gone, nobody wants to know.
+            let _ = tell.send(Event::Checked(Box::new(check_or_fail(&job))));
+            let _ = ends.send(());
+        });
+        n_running += usize::from(started.is_ok());
     }
+}
+
+/// What is found in a text, or that daelight failed on it.
+fn check_or_fail(job: &Job) -> Found {
+    let found = catch_unwind(AssertUnwindSafe(|| check(job)));
+    found.unwrap_or_else(|_| Found {
+        uri: job.uri.clone(),
+        edit: job.edit,
+        diagnostics: vec![
+            Diagnostic::placeless(Code::Unsupported, "daelight failed on this text")
+                .help("please report it, with the text"),
+        ],
+        sources: SourceMap::default(),
+        facts: None,
+        model: None,
+    })
 }
 
 /// What `daelight check` finds in the text.

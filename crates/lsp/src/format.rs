@@ -13,9 +13,30 @@ struct Change {
 
 /// The answer to `textDocument/formatting`, or to `rangeFormatting` with a range of bytes.
 pub fn format(text: &Text, only: Option<(usize, usize)>, encoding: Encoding) -> Value {
+    let (changes, _) = changed(text, only);
+    let edit = |change: &Change| {
+        json!({
+            "range": {
+                "start": text.position(change.start, encoding),
+                "end": text.position(change.end, encoding),
+            },
+            "newText": change.new,
+        })
+    };
+    Value::Array(changes.iter().map(edit).collect())
+}
+
+/// A text with its equations and statements formatted.
+pub fn formatted(text: &str) -> String {
+    changed(&Text::new("text.mo", text.to_string()), None).1
+}
+
+/// What formatting changes, and the text behind it.
+fn changed(text: &Text, only: Option<(usize, usize)>) -> (Vec<Change>, String) {
+    let as_it_is = || (Vec::new(), text.text.clone());
     // What cannot be read is left alone.
     if !text.outline.is_whole {
-        return json!([]);
+        return as_it_is();
     }
     let mut changes = Vec::new();
     for class in &text.outline.classes {
@@ -37,19 +58,10 @@ pub fn format(text: &Text, only: Option<(usize, usize)>, encoding: Encoding) -> 
         from = change.end;
     }
     after.push_str(&text.text[from..]);
-    if !retokenizes(&text.text, &after) {
-        return json!([]);
+    match retokenizes(&text.text, &after) {
+        true => (changes, after),
+        false => as_it_is(),
     }
-    let edit = |change: &Change| {
-        json!({
-            "range": {
-                "start": text.position(change.start, encoding),
-                "end": text.position(change.end, encoding),
-            },
-            "newText": change.new,
-        })
-    };
-    Value::Array(changes.iter().map(edit).collect())
 }
 
 /// Indents the lines that begin equations and statements, or end them.
@@ -125,12 +137,13 @@ enum Lexeme {
     Open,
     Close,
     Comma,
+    Comment,
 }
 
-/// Puts even spaces into an equation, line by line; one with a comment inside is left alone.
+/// Puts even spaces into an equation, line by line; one with a comment or a string over several lines is left alone.
 fn spaced(text: &Text, span: Span, changes: &mut Vec<Change>) {
     let written = text.slice(span);
-    if written.contains("//") || written.contains("/*") || written.contains(['"', '\'']) {
+    if !written.split('\n').all(is_whole) {
         return;
     }
     let mut brackets = 0usize;
@@ -154,6 +167,26 @@ fn spaced(text: &Text, span: Span, changes: &mut Vec<Change>) {
     }
 }
 
+/// Whether every comment and every string of a line ends on it.
+fn is_whole(line: &str) -> bool {
+    let mut rest = line.trim();
+    while let Some((lexeme, length)) = next(rest) {
+        let (word, behind) = rest.split_at(length);
+        let closed = |mark: &str| word.len() > 2 * mark.len() - 1 && word.ends_with(mark);
+        let is_cut = match (lexeme, word.chars().next()) {
+            (Lexeme::Comment, _) => word.starts_with("/*") && !(word.len() > 3 && closed("*/")),
+            (_, Some('"')) => !closed("\""),
+            (_, Some('\'')) => !closed("'"),
+            _ => false,
+        };
+        if is_cut {
+            return false;
+        }
+        rest = behind.trim_start();
+    }
+    true
+}
+
 const OPERATORS: [&str; 20] = [
     ":=", "==", "<>", "<=", ">=", ".+", ".-", ".*", "./", ".^", "=", "<", ">", "+", "-", "*", "/",
     "^", ":", ".",
@@ -171,13 +204,23 @@ fn even(line: &str, before: &mut Option<Lexeme>, brackets: &mut usize) -> String
     let mut tight = true;
     while !rest.is_empty() {
         let trimmed = rest.trim_start();
-        let had_space = trimmed.len() < rest.len();
+        let written = &rest[..rest.len() - trimmed.len()];
+        let had_space = !written.is_empty();
         rest = trimmed;
         let Some((lexeme, length)) = next(rest) else {
             break;
         };
         let word = &rest[..length];
         rest = &rest[length..];
+        if lexeme == Lexeme::Comment {
+            // It stands where it was put, and what stands before it is what the next word follows.
+            if !out.is_empty() {
+                out.push_str(if had_space { written } else { " " });
+            }
+            out.push_str(word);
+            tight = false;
+            continue;
+        }
         let is_operand = matches!(before, Some(Lexeme::Word | Lexeme::Close));
         let (space, then_tight) = match lexeme {
             Lexeme::Operator => {
@@ -195,7 +238,7 @@ fn even(line: &str, before: &mut Option<Lexeme>, brackets: &mut usize) -> String
                 let calls = is_operand && matches!(before, Some(Lexeme::Word)) && word != "{";
                 (!tight && !calls, true)
             }
-            Lexeme::Word | Lexeme::Keyword => (!tight, false),
+            Lexeme::Word | Lexeme::Keyword | Lexeme::Comment => (!tight, false),
         };
         if space && !out.is_empty() {
             out.push(' ');
@@ -215,6 +258,16 @@ fn even(line: &str, before: &mut Option<Lexeme>, brackets: &mut usize) -> String
 /// The lexeme that a text begins with, and its length.
 fn next(text: &str) -> Option<(Lexeme, usize)> {
     let first = text.chars().next()?;
+    if text.starts_with("//") {
+        return Some((Lexeme::Comment, text.len()));
+    }
+    if let Some(inside) = text.strip_prefix("/*") {
+        let length = inside.find("*/").map_or(text.len(), |end| end + 4);
+        return Some((Lexeme::Comment, length));
+    }
+    if first == '"' || first == '\'' {
+        return Some((Lexeme::Word, quoted(text, first)));
+    }
     let digit_follows = text[first.len_utf8()..].starts_with(|c: char| c.is_ascii_digit());
     if first.is_ascii_digit() || (first == '.' && digit_follows) {
         return Some((Lexeme::Word, number(text)));
@@ -244,6 +297,20 @@ fn next(text: &str) -> Option<(Lexeme, usize)> {
     Some((kind, first.len_utf8()))
 }
 
+/// The length of a string or a quoted name, up to the end of the text where it does not end.
+fn quoted(text: &str, mark: char) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == mark => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
 /// The length of a number, its exponent included.
 fn number(text: &str) -> usize {
     let bytes = text.as_bytes();
@@ -271,7 +338,7 @@ fn number(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn formatted(text: &str) -> String {
+    fn edited(text: &str) -> String {
         let text = Text::new("a.mo", text.to_string());
         let edits = format(&text, None, Encoding::Utf8);
         let mut out = text.text.clone();
@@ -287,7 +354,16 @@ mod tests {
     fn equations_are_spaced_and_indented() {
         let text = "model M\n  Real x[2];\nequation\n der( x[1] )=-x[1 ]+ 2 *sin( 1e-3*time )^2 ;\nfor i in 2:2 loop\nx[i]=if x[i-1]>0 then -1 else 1;  // a remark\n      end for;\nend M;\n";
         let wanted = "model M\n  Real x[2];\nequation\n  der(x[1]) = -x[1] + 2*sin(1e-3*time)^2 ;\n  for i in 2:2 loop\n    x[i] = if x[i-1] > 0 then -1 else 1;  // a remark\n  end for;\nend M;\n";
+        assert_eq!(edited(text), wanted);
+        assert_eq!(edited(wanted), wanted);
         assert_eq!(formatted(text), wanted);
-        assert_eq!(formatted(wanted), wanted);
+    }
+
+    #[test]
+    fn comments_and_strings_inside_equations_stay_where_they_are() {
+        let text = "model M\n  Real x, 'a+b';\nequation\n  x=1+ /* one */2   // and\n    -'a+b'*( 3/*three*/ ) \"a = \\\"b\\\"+c\";\n  'a+b'=x// none\n    +1;\n  x=/* two\n lines */  1;\nend M;\n";
+        let wanted = "model M\n  Real x, 'a+b';\nequation\n  x = 1 + /* one */ 2   // and\n    - 'a+b'*(3 /*three*/) \"a = \\\"b\\\"+c\";\n  'a+b' = x // none\n    + 1;\n  x=/* two\n lines */  1;\nend M;\n";
+        assert_eq!(edited(text), wanted);
+        assert_eq!(edited(wanted), wanted);
     }
 }

@@ -45,7 +45,12 @@ fn describe(
         Meaning::Declaration(class, at) => {
             let declared = world.declaration(*class, *at);
             let (place, _) = world.place(meaning)?;
-            lines.push(code(place.slice(declared.span)));
+            let before = match declared.kind {
+                "variable" => String::new(),
+                kind => format!("{kind} "),
+            };
+            let written = place.slice(declared.span);
+            lines.push(code(&format!("{before}{} {written}", declared.type_name)));
             let array = if declared.is_array { ", array" } else { "" };
             let kind = format!("{}{array} of `{}`", declared.kind, world.class(*class).name);
             let comment = match declared.comment.is_empty() {
@@ -53,6 +58,10 @@ fn describe(
                 false => format!(": {}", declared.comment),
             };
             lines.push(format!("{kind}{comment}"));
+            let class = world.class_behind(meaning).map(|class| world.class(class));
+            if let Some(class) = class.filter(|class| !class.comment.is_empty()) {
+                lines.push(format!("`{}`: {}", class.name, class.comment));
+            }
             let flat = dotted(text, word);
             if let Some(known) = facts.and_then(|facts| facts.names.get(&flat)) {
                 lines.extend(known_of_name(known));

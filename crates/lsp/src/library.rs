@@ -14,6 +14,14 @@ pub(crate) struct Overlay {
 }
 
 impl Overlay {
+    /// Libraries alone.
+    pub fn of(below: Arc<dyn Files>) -> Self {
+        Self {
+            below,
+            open: Arc::default(),
+        }
+    }
+
     /// What the document at `path` sees; `open` has all open texts by path.
     pub fn new(path: &str, open: Arc<HashMap<String, Arc<Text>>>) -> Self {
         Self {

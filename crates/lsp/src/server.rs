@@ -35,6 +35,8 @@ pub struct ServerSettings {
     pub most_lookups: usize,
     /// Stack of each thread, in bytes.
     pub stack: usize,
+    /// Texts that are checked at the same time: the newest, and older versions that are not done yet.
+    pub most_checks: usize,
     /// Neighbouring files that are searched for uses of a name.
     pub most_neighbours: usize,
 }
@@ -48,6 +50,7 @@ impl Default for ServerSettings {
             most_items: 300,
             most_lookups: 4000,
             stack: 1 << 26,
+            most_checks: 3,
             most_neighbours: 200,
         }
     }
@@ -84,7 +87,8 @@ pub fn serve(
     let sender = tell.clone();
     thread("read").spawn(move || read_all(input, most, &sender))?;
     let sender = tell.clone();
-    thread("check").spawn(move || check_texts(&to_check, &sender))?;
+    let asked = settings.clone();
+    thread("check").spawn(move || check_texts(&to_check, &sender, &asked))?;
     let asked = settings.clone();
     thread("analyse").spawn(move || analyse_models(&to_analyse, &tell, &asked))?;
     let server = Server {

@@ -440,6 +440,41 @@ fn is_quick(what: &str, mut time: impl FnMut() -> Duration) {
     assert!(fastest < Duration::from_millis(50), "{what}: {fastest:?}");
 }
 
+#[test]
+fn a_text_that_takes_long_does_not_hold_up_the_next_version() {
+    let mut client = Client::new();
+    let slow = |n: usize| {
+        format!(
+            "model Slow\n  Real x[{n}];\nequation\n  for i in 1:{n} loop\n    x[i] = sum(sin(i*x[k]) for k in 1:{n});\n  end for;\nend Slow;\n"
+        )
+    };
+    // As large as it takes to be slow here.
+    let mut n = 100;
+    let taken = loop {
+        let uri = format!("file:///nowhere/slow{n}.mo");
+        let begin = Instant::now();
+        client.open(&uri, &slow(n));
+        client.diagnostics(&uri, 1);
+        let document = json!({"textDocument": {"uri": uri}});
+        client.tell("textDocument/didClose", document);
+        if begin.elapsed() > Duration::from_secs(2) || n > 3000 {
+            break begin.elapsed();
+        }
+        n = n * 3 / 2;
+    };
+    let uri = "file:///nowhere/edited.mo";
+    client.open(uri, &slow(n));
+    std::thread::sleep(Duration::from_millis(50));
+    let begin = Instant::now();
+    let quick = "model Quick\n  Real x;\nequation\n  x = y;\nend Quick;\n";
+    client.change(uri, 2, json!({ "text": quick }));
+    let found = client.diagnostics(uri, 2);
+    println!("{taken:?}, and behind it {:?}", begin.elapsed());
+    assert!(begin.elapsed() < taken / 2, "{:?}", begin.elapsed());
+    assert_eq!(found[0]["code"], "undeclared-name");
+    client.end();
+}
+
 /// Numbers that look random, the same each time.
 struct Random(u64);
 

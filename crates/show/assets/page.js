@@ -213,7 +213,8 @@
     const stop = () => { running = false; button.textContent = "Play"; };
     const step = (clock) => {
       if (!running) return;
-      const k = Math.round(from + ((clock - began) * pace.value * (times.length - 1)) / length);
+      // A frame that was begun before the click has an earlier clock.
+      const k = Math.round(from + (Math.max(0, clock - began) * pace.value * (times.length - 1)) / length);
       show(Math.min(k, times.length - 1));
       if (k >= times.length - 1) stop(); else requestAnimationFrame(step);
     };

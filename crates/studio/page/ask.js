@@ -63,7 +63,7 @@ export const later = (milliseconds, call) => {
 
 /** An element with attributes and children. */
 export const make = (tag, attributes = {}, ...children) => {
-  const svg = ["svg", "path", "circle", "g", "line", "title", "text"].includes(tag);
+  const svg = ["svg", "path", "circle", "g", "line", "title", "text", "rect", "clipPath"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -73,6 +73,9 @@ export const make = (tag, attributes = {}, ...children) => {
   element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 };
+
+/** A number in a field, all its digits in sight. */
+export const field = (value, digits = 6) => (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6) ? value.toExponential(digits - 2).replace(/\.?0+e/, "e").replace("e+", "e") : String(+value.toPrecision(digits)));
 
 /** A number as people write it. */
 export const short = (value, digits = 5) => {

@@ -1,11 +1,13 @@
 // A map: one measure over two parameters, coarse at once, finer while one looks; a click opens a point.
-import { Purpose, make, short } from "./ask.js";
+import { nearest } from "./plots.js";
+import { Purpose, field, make, short } from "./ask.js";
 
 const MEASURES = [
   ["singular-count", "number of singular configurations"], ["first-singular-time", "first singular time"], ["sigma-min", "least singular value"],
   ["status", "how the run ends"], ["index", "index"], ["dof", "degrees of freedom"],
 ];
 const GRIDS = [7, 15, 31];
+const NO_VALUE = "#9aa2ad";
 const STEPS = ["#fde725", "#b5de2b", "#6ece58", "#35b779", "#1f9e89", "#26828e", "#31688e", "#3e4989", "#482878", "#440154"].reverse();
 
 const mixed = (part) => {
@@ -21,10 +23,31 @@ export class ParameterMap {
     this.purpose = new Purpose("long", (busy) => { if (busy) this.words.textContent = `measuring, ${busy.seconds.toFixed(1)} s, ${Math.round(100 * busy.part)} %`; });
   }
 
+  /** Gives up what is measured. */
+  cancel(words) {
+    this.purpose.cancel();
+    this.words.textContent = words;
+    if (this.stop) this.stop.hidden = true;
+  }
+
+  /** What a map belongs to: all that is shown, but for its own two parameters. */
+  belongs() {
+    const { name, text, set, start, to, passes } = this.question();
+    const own = this.axes.map(({ chosen }) => chosen.value);
+    return JSON.stringify([name, text, set.filter(([parameter]) => !own.includes(parameter)), start, to, passes]);
+  }
+
+  /** Something was changed: a map of what was before is given up, or told apart. */
+  changed() {
+    if (!this.of || this.of === this.belongs()) return;
+    this.of = null;
+    this.cancel("This map belongs to the values before the last change.");
+  }
+
   /** Offers the parameters of a model. */
   offer(model) {
-    this.purpose.cancel();
-    this.answer = null;
+    this.cancel("");
+    this.answer = this.chosen = this.of = null;
     const slides = model ? model.parameters.filter((one) => one.slides && one.value !== 0) : [];
     this.parent.replaceChildren();
     if (slides.length < 2) return;
@@ -33,7 +56,11 @@ export class ParameterMap {
     const axis = (number) => {
       const chosen = make("select", {}, slides.map((one, k) => make("option", { value: one.name, selected: k === number }, one.name)));
       const [from, to] = [make("input", { type: "number", step: "any" }), make("input", { type: "number", step: "any" })];
-      const fill = () => { const one = slides.find((other) => other.name === chosen.value); [from.value, to.value] = [0.5, 1.5].map((k) => +(k * one.value).toPrecision(4)); };
+      const fill = () => {
+        const one = slides.find((other) => other.name === chosen.value);
+        const ends = [0.5, 1.5].map((k) => k * one.value).sort((a, b) => a - b);
+        [from.value, to.value] = ends.map((value) => field(Math.min(one.max ?? Infinity, Math.max(one.min ?? -Infinity, value)), 4));
+      };
       chosen.addEventListener("change", fill);
       fill();
       return { chosen, from, to };
@@ -44,18 +71,27 @@ export class ParameterMap {
     const labelled = (words, ...inputs) => make("label", {}, words, ...inputs);
     const fields = this.axes.map(({ chosen, from, to }, k) => [labelled(k ? "upwards" : "to the right", chosen), labelled("from", from), labelled("to", to)]);
     this.start = make("button", { class: "main", onclick: () => this.make() }, "Make the map");
-    this.canvas = make("canvas", { tabindex: 0, role: "application", hidden: true, "aria-label": "Map; arrow keys choose a point, Enter opens it" });
-    this.canvas.addEventListener("click", (event) => this.open(this.cellAt(event)));
-    this.canvas.addEventListener("mousemove", (event) => this.tell(this.cellAt(event)));
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
-    this.keys = make("div", { class: "keys" });
-    this.picture = make("button", { hidden: true, onclick: () => this.canvas.toBlob((blob) => this.onPicture(blob)) }, "Map (PNG)");
-    this.parent.append(make("h2", {}, "Map"), make("div", { class: "fields" }, labelled("measure", this.measure), fields, this.start), this.canvas, this.keys, this.words, make("div", { class: "buttons" }, this.picture));
+    this.stop = make("button", { hidden: true, onclick: () => this.cancel("Stopped.") }, "Stop");
+    this.svg = make("svg", { tabindex: 0, role: "application", "aria-label": "Map; arrow keys choose a point, Enter opens it" });
+    this.svg.addEventListener("click", (event) => this.open(this.cellAt(event)));
+    this.svg.addEventListener("mousemove", (event) => this.tell(this.cellAt(event)));
+    this.svg.addEventListener("keydown", (event) => this.key(event));
+    this.buttons = make("div", { class: "buttons" }, ["SVG", "PNG"].map((kind) => make("button", { onclick: () => this.onPicture(this.svg, kind) }, `Map (${kind})`)));
+    for (const one of [this.svg, this.buttons]) one.setAttribute("hidden", "");
+    this.parent.append(make("h2", {}, "Map"), make("div", { class: "fields" }, labelled("measure", this.measure), ...fields.map((axis_) => make("span", { class: "axis" }, axis_)), this.start, this.stop), this.svg, this.words, this.buttons);
   }
 
   async make() {
     const axes = this.axes.map(({ chosen, from, to }) => [chosen.value, +from.value, +to.value]);
     if (axes[0][0] === axes[1][0]) { this.words.textContent = "Choose two different parameters."; return; }
+    this.of = this.belongs();
+    this.stop.hidden = false;
+    await this.refine(axes);
+    if (!this.purpose.running) this.stop.hidden = true;
+  }
+
+  /** Coarse at once, then finer. */
+  async refine(axes) {
     for (const n of GRIDS) {
       const began = performance.now();
       const over = axes.map(([name, from, to]) => `${name}=${from}:${to}:${n}`);
@@ -63,8 +99,10 @@ export class ParameterMap {
       const answer = await this.purpose.ask({ ...this.question(), ask: "map", over, measure: this.measure.value });
       if (!answer) return;
       if (answer.refused) { this.words.textContent = answer.refused + (answer.help ? ` ${answer.help}` : ""); return; }
+      // The point that was opened is the nearest of the finer map.
+      const opened = this.answer && this.chosen && this.chosen.map((k, axis) => nearest(answer.axes[axis], this.answer.axes[axis][k]));
       this.answer = { ...answer, n };
-      this.chosen = null;
+      this.chosen = opened || null;
       this.draw();
       const seconds = (performance.now() - began) / 1000;
       const reasons = Object.entries(answer.reasons);
@@ -92,54 +130,40 @@ export class ParameterMap {
   draw() {
     const { n, values, labels, axes, curves } = this.answer;
     const { of, keys } = this.scale();
-    const [width, height] = [680, 520];
-    const room = { left: 74, bottom: 46, top: 8, right: 14 };
-    Object.assign(this.canvas, { width, height, hidden: false });
-    this.picture.hidden = false;
-    const context = this.canvas.getContext("2d");
-    context.clearRect(0, 0, width, height);
+    const [width, height] = [680, 540];
+    const room = { left: 84, bottom: 76, top: 8, right: 14 };
     const [w, h] = [width - room.left - room.right, height - room.top - room.bottom];
     this.frame = { ...room, w, h, width, height };
-    // Cells overlap by a pixel, so that no line shows between them.
-    for (let i = 0; i < n; i += 1) {
-      for (let j = 0; j < n; j += 1) {
-        const value = values[i * n + j];
-        context.fillStyle = value === null ? "#9aa2ad" : of(value);
-        context.fillRect(Math.floor(room.left + (i * w) / n), Math.floor(room.top + ((n - 1 - j) * h) / n), Math.ceil(w / n) + 1, Math.ceil(h / n) + 1);
-      }
-    }
-    const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
+    for (const one of [this.svg, this.buttons]) one.removeAttribute("hidden");
     const half = axes.map((axis) => (axis[n - 1] - axis[0]) / (n - 1) / 2);
     const x = (value) => room.left + ((value - axes[0][0] + half[0]) / (axes[0][n - 1] - axes[0][0] + 2 * half[0])) * w;
     const y = (value) => room.top + h - ((value - axes[1][0] + half[1]) / (axes[1][n - 1] - axes[1][0] + 2 * half[1])) * h;
-    context.save();
-    context.beginPath(); context.rect(room.left, room.top, w, h); context.clip();
-    context.strokeStyle = "#ffffff"; context.lineWidth = 1.5;
-    for (const curve of curves) {
-      context.beginPath();
-      for (let k = 0; k + 1 < curve.length; k += 2) context[k ? "lineTo" : "moveTo"](x(curve[k]), y(curve[k + 1]));
-      context.stroke();
-    }
-    context.restore();
-    context.fillStyle = ink; context.font = "15px system-ui, sans-serif"; context.textAlign = "center";
-    for (const k of [0, Math.floor(n / 2), n - 1]) {
-      context.fillText(short(axes[0][k], 4), x(axes[0][k]), room.top + h + 18);
-      context.textAlign = "right"; context.fillText(short(axes[1][k], 4), room.left - 6, y(axes[1][k]) + 5); context.textAlign = "center";
-    }
-    context.fillText(labels[0], room.left + w / 2, height - 8);
-    context.save(); context.translate(16, room.top + h / 2); context.rotate(-Math.PI / 2); context.fillText(labels[1], 0, 0); context.restore();
-    this.keys.replaceChildren(...keys.map(([words, colour]) => make("span", {}, make("i", { style: `background: ${colour}` }), words)));
-    if (values.includes(null)) this.keys.append(make("span", {}, make("i", { style: "background: #9aa2ad" }), "no value"));
-    if (this.chosen) {
-      const [i, j] = this.chosen;
-      context.strokeStyle = "#ffffff"; context.lineWidth = 4; context.strokeRect(room.left + (i * w) / n, room.top + ((n - 1 - j) * h) / n, w / n, h / n);
-      context.strokeStyle = "#000000"; context.lineWidth = 2; context.strokeRect(room.left + (i * w) / n, room.top + ((n - 1 - j) * h) / n, w / n, h / n);
-    }
+    const [edgeX, edgeY] = [(i) => Math.round(room.left + (i * w) / n), (j) => Math.round(room.top + ((n - j) * h) / n)];
+    const box = (i, j) => ({ x: edgeX(i), y: edgeY(j + 1), width: edgeX(i + 1) - edgeX(i), height: edgeY(j) - edgeY(j + 1) });
+    // Cells end at whole pixels, so that no line shows between them.
+    const cells = make("g", { "shape-rendering": "crispEdges" }, values.map((value, k) => make("rect", { ...box(Math.floor(k / n), k % n), fill: value === null ? NO_VALUE : of(value) })));
+    const way = (curve) => { let d = ""; for (let k = 0; k + 1 < curve.length; k += 2) d += `${k ? "L" : "M"}${x(curve[k]).toFixed(1)} ${y(curve[k + 1]).toFixed(1)}`; return d; };
+    const lines = make("g", { fill: "none", stroke: "#ffffff", "stroke-width": 1.5, "clip-path": "url(#map-room)" }, curves.map((curve) => make("path", { d: way(curve) })));
+    const words = (text, px, py, anchor, more = {}) => make("text", { x: px, y: py, "text-anchor": anchor, class: "ink", "font-size": 15, "font-family": "system-ui, sans-serif", ...more }, text);
+    const ticks = [0, Math.floor(n / 2), n - 1].flatMap((k) => [words(short(axes[0][k], 4), x(axes[0][k]), room.top + h + 18, "middle"), words(short(axes[1][k], 4), room.left - 6, y(axes[1][k]) + 5, "end")]);
+    const middle = room.top + h / 2;
+    const names = [words(labels[0], room.left + w / 2, room.top + h + 38, "middle"), words(labels[1], 18, middle, "middle", { transform: `rotate(-90 18 ${middle})` })];
+    let at = room.left;
+    const all = values.includes(null) ? [...keys, ["no value", NO_VALUE]] : keys;
+    const key = all.flatMap(([text, colour]) => {
+      const parts = [make("rect", { x: at, y: height - 22, width: 16, height: 12, fill: colour }), words(text, at + 21, height - 11, "start", { "font-size": 13 })];
+      at += 36 + 7.6 * text.length;
+      return parts;
+    });
+    const chosen = this.chosen ? [["#ffffff", 4], ["#000000", 2]].map(([stroke, width_]) => make("rect", { ...box(...this.chosen), fill: "none", stroke, "stroke-width": width_ })) : [];
+    const clip = make("clipPath", { id: "map-room" }, make("rect", { x: room.left, y: room.top, width: w, height: h }));
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.replaceChildren(clip, cells, lines, ...ticks, ...names, ...key, ...chosen);
   }
 
   cellAt(event) {
     if (!this.answer) return null;
-    const box = this.canvas.getBoundingClientRect();
+    const box = this.svg.getBoundingClientRect();
     const { left, top, w, h, width, height } = this.frame;
     const [px, py] = [((event.clientX - box.left) * width) / box.width, ((event.clientY - box.top) * height) / box.height];
     const n = this.answer.n;

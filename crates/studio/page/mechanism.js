@@ -46,7 +46,8 @@ export class Mechanism {
     this.back = make("button", { onclick: () => this.unpose(), hidden: true }, "Back to the run");
     this.caption = make("figcaption", { role: "status" });
     this.controls = make("div", { class: "bar" }, this.button, this.slider, this.back);
-    parent.append(this.svg, this.controls, this.caption);
+    this.thumbs = { instants: make("div", { class: "thumbs" }), configurations: make("div", { class: "thumbs" }) };
+    parent.append(this.svg, this.controls, this.caption, this.thumbs.instants, this.thumbs.configurations);
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
     for (const end of ["pointerup", "pointercancel"]) this.svg.addEventListener(end, () => this.drop());
   }
@@ -54,7 +55,7 @@ export class Mechanism {
   /** Shows a scene; the frames of a pinned run lie behind it. */
   show(scene, values, margins, pinned) {
     Object.assign(this, { scene, values, margins, pinned });
-    if (!scene) { this.stop(); return; }
+    if (!scene) { this.stop(); this.instants([]); this.configurations([]); return; }
     const both = pinned ? { min: [0, 1].map((k) => Math.min(scene.min[k], pinned.min[k])), max: [0, 1].map((k) => Math.max(scene.max[k], pinned.max[k])) } : scene;
     this.seen = view(this.room ? this.joined(both) : both, WIDTH, HEIGHT, ROOM);
     const usable = (margins?.values || []).filter((one) => one !== null && one > 0);
@@ -77,6 +78,21 @@ export class Mechanism {
     const size = Math.hypot(w, h);
     const middle = [0, 1].map((k) => (scene.min[k] + scene.max[k]) / 2);
     return { min: middle.map((m) => m - 0.62 * size), max: middle.map((m) => m + 0.62 * size) };
+  }
+
+  /** Small pictures of the instants at which the run is singular. */
+  instants(marks) {
+    const { scene } = this;
+    const shown = scene && scene.times.length > 1 ? marks : [];
+    this.thumbs.instants.replaceChildren(...shown.slice(0, 12).map((mark) => make("button", { onclick: () => { this.stop(); this.goTo(mark.time); } },
+      thumbnail(scene, scene.frames[nearest(scene.times, mark.time)]), `singular at t = ${short(mark.time, 5)}`)));
+  }
+
+  /** Small pictures of singular configurations: each has a scene, a frame, words and what a click shows. */
+  configurations(all) {
+    this.thumbs.configurations.replaceChildren(...all.map(({ scene, frame, words, told, values }) => make("button", {
+      onclick: () => { this.posed(frame, told, values, 0); this.parent.scrollIntoView({ block: "nearest" }); },
+    }, thumbnail(scene, frame), words)));
   }
 
   build() {
@@ -204,6 +220,24 @@ export class Mechanism {
 
   drop() { this.pulled = null; }
 
+  /** Leads a point of a mechanism whose motion is prescribed along its path: to the time near the present one at which it is closest to a place. */
+  lead(line, at, target) {
+    const { times, frames } = this.scene;
+    const here = nearest(times, this.time);
+    const away = (k) => Math.hypot(frames[k][line][2 * at] - target[0], frames[k][line][2 * at + 1] - target[1]);
+    let best = here;
+    // Downhill along the path: another part of it that passes closer by is not jumped to.
+    for (const step of [1, -1]) {
+      let least = away(here);
+      for (let k = here + step, worse = 0; k >= 0 && k < times.length && worse < 6; k += step) {
+        const now = away(k);
+        if (now < least) { least = now; worse = 0; if (now < away(best)) best = k; } else worse += 1;
+      }
+    }
+    this.goTo(times[best]);
+    this.caption.textContent += "; the motion is prescribed, so the joint leads it through time";
+  }
+
   nudge(event, line, at) {
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
     if (!way) return;
@@ -227,6 +261,7 @@ export class Mechanism {
       if (answer.margin !== null) { this.mostPulled = Math.max(this.mostPulled || 0, answer.margin); if (!this.most || answer.margin > this.most) this.most = answer.margin; }
       const [x, y] = [answer.frame[wish.line][2 * wish.at], answer.frame[wish.line][2 * wish.at + 1]];
       const missed = Math.hypot(x - wish.target[0], y - wish.target[1]) * this.seen.scale > 12;
+      if (!answer.is_free && !this.pose && this.scene.times.length > 2) { this.lead(wish.line, wish.at, wish.target); continue; }
       const margin = answer.margin === null ? "no constraint holds it" : `margin ${short(answer.margin, 3)}`;
       this.posed(answer.frame, `Pulled: ${margin}${missed ? "; its constraints let it go no farther" : ""}.`, answer.values, answer.margin);
     }

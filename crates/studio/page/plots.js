@@ -25,6 +25,7 @@ const once = (series) => {
 /** Series in panels: by unit, and within one unit by size, so that no curve lies flat beside a large one. */
 export const panels = (all) => {
   const series = once(all);
+  const order = new Map(series.map((one, at) => [one.name, at]));
   const groups = new Map();
   for (const one of series) {
     if (!groups.has(one.unit)) groups.set(one.unit, []);
@@ -33,17 +34,40 @@ export const panels = (all) => {
   const found = [];
   for (const [unit, members] of groups) {
     const moving = members.filter((one) => one.size > 0).sort((a, b) => b.size - a.size);
-    const still = members.filter((one) => one.size === 0);
-    let panel = [];
+    const sizes = [];
     for (const one of moving) {
-      if (panel.length && (panel[0].size > 30 * one.size || panel.length >= MOST_CURVES)) { found.push({ unit, series: panel }); panel = []; }
-      panel.push(one);
+      const last = sizes[sizes.length - 1];
+      if (last && last[0].size <= 30 * one.size) last.push(one); else sizes.push([one]);
     }
-    if (panel.length || (still.length && !moving.length)) found.push({ unit, series: panel.length ? panel : still.slice(0, MOST_CURVES) });
+    if (!moving.length) sizes.push(members.slice(0, MOST_CURVES));
+    for (const alike of sizes) {
+      alike.sort((a, b) => order.get(a.name) - order.get(b.name));
+      const each = Math.ceil(alike.length / Math.ceil(alike.length / MOST_CURVES));
+      for (let k = 0; k < alike.length; k += each) found.push({ unit, series: alike.slice(k, k + each) });
+    }
   }
-  const order = new Map(series.map((one, at) => [one.name, at]));
-  for (const panel of found) panel.series.sort((a, b) => order.get(a.name) - order.get(b.name));
   return found.sort((a, b) => order.get(a.series[0].name) - order.get(b.series[0].name));
+};
+
+/** A series as it is drawn: where it changes faster than it is drawn, from its least to its largest value around each time. */
+const banded = (one) => (one.low ? one.values.flatMap((value, k) => [one.low[k] ?? value, one.high[k] ?? value]) : one.values);
+const bandedTimes = (times) => times.flatMap((time, k) => [time, k + 1 < times.length ? (time + times[k + 1]) / 2 : time]);
+
+/** A run with a closer look at a part of it. */
+const closer = (run, detail) => {
+  if (!detail) return run;
+  const [from, to] = detail.part;
+  const before = run.times.filter((time) => time < from).length;
+  const after = run.times.findIndex((time) => time > to);
+  const joined = (old, fresh) => [...old.slice(0, before), ...fresh, ...(after < 0 ? [] : old.slice(after))];
+  const series = run.series.map((one) => {
+    const fresh = detail.series.find((other) => other.name === one.name);
+    if (!fresh) return { ...one, values: joined(one.values, detail.times.map(() => null)), low: null };
+    if (!one.low && !fresh.low) return { ...one, values: joined(one.values, fresh.values) };
+    const side = (name) => joined(one[name] || one.values, fresh[name] || fresh.values);
+    return { ...one, values: joined(one.values, fresh.values), low: side("low"), high: side("high") };
+  });
+  return { ...run, times: joined(run.times, detail.times), series };
 };
 
 /** Values at other times, along straight lines; what is outside has none. */
@@ -60,11 +84,13 @@ const resampled = (times, values, wanted) => {
 };
 
 export class Plots {
-  constructor(parent, onCursor) {
-    this.parent = parent;
-    this.onCursor = onCursor;
+  constructor(parent, { onCursor, onZoom, onWanted }) {
+    Object.assign(this, { parent, onCursor, onZoom, onWanted });
     this.shown = [];
     this.hidden = new Set();
+    this.logs = new Set();
+    this.wanted = [];
+    this.zoomed = null;
     this.shape = "";
     this.at = 0;
     new ResizeObserver(() => this.resize()).observe(parent);
@@ -85,34 +111,52 @@ export class Plots {
     this.shape = "";
   }
 
+  /** Forgets what was chosen for another model. */
+  forget() {
+    this.clear();
+    this.hidden.clear();
+    this.logs.clear();
+    this.wanted = [];
+    Object.assign(this, { zoomed: null, detail: null, run: null });
+  }
+
   /** Draws a run, and a pinned one behind it. */
   draw(run, pinned) {
+    if (run !== this.run) {
+      this.detail = null;
+      const [from, to] = [run.times[0], run.times[run.times.length - 1]];
+      if (this.zoomed && !(this.zoomed[0] < to && this.zoomed[1] > from)) this.zoomed = null;
+      if (this.zoomed) this.onZoom(this.zoomed);
+    }
     this.run = run;
     this.pinned = pinned;
-    const all = panels(run.series);
+    const seen = closer(run, this.zoomed && this.detail);
+    const chosen = seen.series.filter((one) => this.wanted.includes(one.name));
+    const all = [...panels(chosen), ...panels(seen.series.filter((one) => !this.wanted.includes(one.name)))];
     const found = all.slice(0, MOST_PANELS);
-    const shape = JSON.stringify([found.map((panel) => [panel.unit, panel.series.map((one) => one.name)]), !!pinned]);
+    const shape = JSON.stringify([found.map((panel) => [panel.unit, panel.series.map((one) => one.name)]), !!pinned, [...this.logs], run.others?.length]);
     if (shape !== this.shape) {
       this.clear();
       this.shape = shape;
       for (const panel of found) this.shown.push(this.panel(panel));
-      if (all.length > found.length) {
-        const left = all.slice(MOST_PANELS).flatMap((panel) => panel.series.map((one) => one.name));
-        this.parent.append(make("p", { class: "soft" }, `Not drawn: ${left.slice(0, 12).join(", ")}${left.length > 12 ? ` and ${left.length - 12} more` : ""}. The CSV has them.`));
-      }
+      const left = [...all.slice(MOST_PANELS).flatMap((panel) => panel.series.map((one) => one.name)), ...(run.others || [])];
+      if (left.length) this.parent.append(this.chooser(left));
       this.shown.push(this.strip());
       this.resize();
     }
+    this.times = seen.times;
     found.forEach((panel, at) => {
-      const columns = panel.series.map((one) => one.values);
+      const isBanded = panel.series.some((one) => one.low);
+      const times = isBanded ? bandedTimes(seen.times) : seen.times;
+      const columns = panel.series.map((one) => (isBanded && !one.low ? one.values.flatMap((value) => [value, value]) : banded(one)));
       if (pinned) {
         for (const one of panel.series) {
           const old = pinned.series.find((other) => other.name === one.name);
-          columns.push(old ? resampled(pinned.times, old.values, run.times) : run.times.map(() => null));
+          columns.push(old ? resampled(pinned.times, old.values, times) : times.map(() => null));
         }
       }
       this.shown[at].names = panel.series;
-      this.shown[at].plot.setData([run.times, ...columns]);
+      this.fill(this.shown[at].plot, [times, ...columns]);
     });
     const strip = this.shown[this.shown.length - 1];
     const margins = run.margins.values.some((value) => value !== null && value > 0);
@@ -120,9 +164,52 @@ export class Plots {
     if (margins) {
       // The strip ends six decades below its top; what is told beside it is the value itself.
       const least = 1e-6 * largest(run.margins.values);
-      strip.plot.setData([run.margins.times, run.margins.values.map((value) => (value === null ? null : Math.max(value, least)))]);
+      this.fill(strip.plot, [run.margins.times, run.margins.values.map((value) => (value === null ? null : Math.max(value, least)))]);
     }
     this.values();
+  }
+
+  /** Gives a plot its values; what was zoomed stays so. */
+  fill(plot, data) {
+    this.filling = true;
+    plot.batch(() => {
+      plot.setData(data, !this.zoomed);
+      if (this.zoomed) plot.setScale("x", { min: this.zoomed[0], max: this.zoomed[1] });
+    });
+    this.filling = false;
+  }
+
+  /** The times that are seen were changed by the mouse. */
+  scaled(plot, key) {
+    if (key !== "x" || this.filling || !this.run || !plot.data?.[0]?.length) return;
+    const { min, max } = plot.scales.x;
+    const times = this.run.times;
+    const [from, to] = [times[0], times[times.length - 1]];
+    const isAll = !(min > from || max < to) || !(max > min);
+    const before = JSON.stringify(this.zoomed);
+    this.zoomed = isAll ? null : [Math.max(from, min), Math.min(to, max)];
+    if (JSON.stringify(this.zoomed) !== before) this.onZoom(this.zoomed);
+  }
+
+  /** Takes a closer look at what is zoomed. */
+  look(part, detail) {
+    if (JSON.stringify(part) !== JSON.stringify(this.zoomed) || detail.refused || !detail.times?.length) return;
+    this.detail = { ...detail, part };
+    this.draw(this.run, this.pinned);
+  }
+
+  /** Offers what is not drawn. */
+  chooser(left) {
+    const list = make("datalist", { id: "not-drawn" }, left.map((name) => make("option", { value: name })));
+    const input = make("input", { list: "not-drawn", autocomplete: "off", spellcheck: "false" });
+    input.addEventListener("change", () => {
+      const name = input.value.trim();
+      if (!left.includes(name)) return;
+      this.wanted = [name, ...this.wanted.filter((other) => other !== name)].slice(0, MOST_CURVES);
+      input.value = "";
+      this.onWanted(this.wanted);
+    });
+    return make("p", { class: "soft" }, make("label", {}, "Draw also ", input), ` ${left.length} quantities are not drawn: ${left.slice(0, 6).join(", ")}${left.length > 6 ? ", …" : ""}`, list);
   }
 
   options(height, series, axis) {
@@ -131,14 +218,14 @@ export class Plots {
     const font = "12px system-ui, sans-serif";
     return {
       width: 300, height, legend: { show: false },
-      cursor: { sync: { key: "time" }, drag: { x: true, y: false }, points: { size: 6 } },
+      cursor: { sync: { key: "time" }, drag: { x: true, y: false }, y: false, points: { size: 6 } },
       scales: { x: { time: false }, ...(axis.scales || {}) },
       axes: [
         { stroke: ink, grid, ticks: grid, font, size: axis.bare ? 28 : 34, label: axis.bare ? undefined : "t", labelSize: 15, labelFont: font },
-        { stroke: ink, grid, ticks: grid, font, size: 58, values: (_, all) => all.map(tick), ...axis.y },
+        { stroke: ink, grid, ticks: grid, font, size: 58, space: 20, values: (_, all) => all.map(tick), ...axis.y },
       ],
       series: [{}, ...series],
-      hooks: { setCursor: [(plot) => this.moved(plot)], draw: [(plot) => this.marks(plot)] },
+      hooks: { setCursor: [(plot) => this.moved(plot)], setScale: [(plot, key) => this.scaled(plot, key)], draw: [(plot) => this.marks(plot)] },
     };
   }
 
@@ -159,6 +246,14 @@ export class Plots {
       legend.append(button);
     });
     legend.prepend(make("h3", {}, panel.unit ? `${panel.unit}` : "no unit"));
+    const key = panel.series[0].name;
+    const isLog = this.logs.has(key);
+    const size = Math.max(...panel.series.map((one) => one.size));
+    legend.append(make("button", {
+      class: "log", "aria-pressed": String(isLog), title: "Logarithmic axis: small values beside large ones, of either sign",
+      onclick: () => { if (!this.logs.delete(key)) this.logs.add(key); this.draw(this.run, this.pinned); },
+    }, "log"));
+    const axis = isLog && size > 0 ? { scales: { y: { distr: 4, asinh: 1e-4 * size } }, y: { space: 26, grid: { show: false }, ticks: { show: false } } } : {};
     if (this.pinned) {
       panel.series.forEach((one, at) => series.push({ label: one.name + " pinned", stroke: colour(`--c${at % 8}`), width: 1.2, dash: [5, 4], alpha: 0.75, show: !this.hidden.has(one.name), points: { show: false } }));
     }
@@ -166,7 +261,7 @@ export class Plots {
     holder.addEventListener("keydown", (event) => this.key(event));
     const box = make("div", { class: "panel" }, legend, holder);
     this.parent.append(box);
-    const plot = new uPlot(this.options(176, series, {}), [[], ...series.map(() => [])], holder);
+    const plot = new uPlot(this.options(176, series, axis), [[], ...series.map(() => [])], holder);
     return { plot, box, holder, values, names: panel.series };
   }
 
@@ -220,11 +315,11 @@ export class Plots {
   values() {
     if (!this.run) return;
     for (const { values, names, plot } of this.shown) {
-      const times = names ? this.run.times : plot.data[0];
+      const times = names ? this.times : plot.data[0];
       if (!times || !times.length) continue;
       const at = nearest(times, this.at);
       if (names) names.forEach((one, k) => { values[k].textContent = short(one.values[at], 5); });
-      else values[0].textContent = `${short(this.run.margins.values[at], 3)} at t = ${short(times[at], 4)}`;
+      else values[0].textContent = this.run.margins.values[at] === null ? "" : `${short(this.run.margins.values[at], 3)} at t = ${short(times[at], 4)}`;
     }
   }
 

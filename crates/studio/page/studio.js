@@ -1,5 +1,5 @@
 // The studio: the text on the left, what it means on the right, kept together.
-import { Purpose, later, make, send, short } from "./ask.js";
+import { Purpose, field, later, make, send, short } from "./ask.js";
 import { Text } from "./text.js";
 import { Plots, nearest } from "./plots.js";
 import { Mechanism, thumbnail } from "./mechanism.js";
@@ -16,12 +16,15 @@ const onBusy = (what) => (now) => {
   if (now) busy.set(what, now); else busy.delete(what);
   const parts = [...busy].map(([name, { seconds, part }]) => `${name}: ${seconds.toFixed(1)} s${part > 0 ? `, ${Math.round(100 * part)} %` : ""}`);
   $("busy").textContent = parts.join("; ");
+  $("stop").hidden = !parts.length;
 };
 const purposes = {
-  text: new Purpose("text", onBusy("reading")), run: new Purpose("run", onBusy("run")), pull: new Purpose("run"),
+  text: new Purpose("text", onBusy("reading")), run: new Purpose("run", onBusy("run")), pull: new Purpose("run"), complete: new Purpose("text"), hover: new Purpose("text"), zoom: new Purpose("run", onBusy("closer look")),
   passport: new Purpose("evidence", onBusy("passport")), singular: new Purpose("evidence", onBusy("singular configurations")),
   remarks: new Purpose("evidence", onBusy("how far it is off")), out: new Purpose("long", onBusy("file")),
 };
+
+$("stop").addEventListener("click", () => { evidence.stop(); for (const one of Object.values(purposes)) one.cancel(); });
 
 /** What is asked about: the newest text without mistakes, with the values of the sliders. */
 const question = () => ({
@@ -31,7 +34,7 @@ const toValue = () => { const value = parseFloat($("to").value); return Number.i
 
 // The text.
 
-const text = new Text($("editor"), () => { dirty(); readSoon(); }, () => save());
+const text = new Text($("editor"), { onChange: () => { dirty(); readSoon(); }, onSave: () => save(), onFormat: () => format(), onAsk: (ask, asked, place) => purposes[ask].ask({ name: state.name, text: asked, ask, place }) });
 const readSoon = later(180, () => read());
 
 const dirty = () => {
@@ -52,8 +55,9 @@ const read = async () => {
   for (const id of ["plots", "mechanism", "passport", "configurations", "singular-times"]) $(id).classList.toggle("stale", stale);
   if (stale) {
     evidence.stop();
-    for (const one of ["run", "passport", "singular", "remarks"]) purposes[one].cancel();
+    for (const one of ["run", "zoom", "passport", "singular", "remarks"]) purposes[one].cancel();
     $("run-words").textContent = state.run ? "What is shown belongs to the last text without mistakes." : "Mend the text to see what it means.";
+    $("run-words").className = "bad";
     return;
   }
   const old = state.model;
@@ -89,7 +93,20 @@ const keepValues = () => {
   state.start = kept(state.start, state.model.starts);
 };
 
-const plots = new Plots($("plots"), (time) => mechanism.goTo(time, true));
+const plots = new Plots($("plots"), {
+  onCursor: (time) => mechanism.goTo(time, true),
+  onZoom: (part) => look(part),
+  onWanted: () => rerun(),
+});
+window.studio.plots = plots;
+/** Takes a closer look at a part of the run. */
+const look = later(120, async (part) => {
+  purposes.zoom.cancel();
+  const run = state.run;
+  if (!part || !run?.times) return;
+  const detail = await purposes.zoom.ask({ ...question(), ask: "run", part, wanted: plots.wanted });
+  if (detail && run === state.run) plots.look(part, detail);
+});
 const mechanism = new Mechanism($("mechanism"), {
   onTime: (time) => plots.set(time),
   onPull: (wish) => purposes.pull.ask({ ...question(), ask: "pull", ...wish }),
@@ -101,15 +118,16 @@ let underWay = null;
 /** Runs with the newest values. A short run is let through, so that every picture of a drag is seen; a long one is given up. */
 const rerun = async (since) => {
   began = since ?? began ?? performance.now();
-  // Remarks on an older run do not belong to the next one.
-  purposes.remarks.cancel();
+  // Remarks on an older run, and a closer look at it, do not belong to the next one.
+  for (const one of ["remarks", "zoom"]) purposes[one].cancel();
+  map.changed();
   if (underWay && performance.now() - underWay < 700) { pending = true; return; }
   const mine = underWay = performance.now();
   const asked = began;
   began = null;
   pending = false;
   const again = setTimeout(() => { if (pending && underWay === mine) { underWay = null; rerun(); } }, 720);
-  const answer = await purposes.run.ask({ ...question(), ask: "run" });
+  const answer = await purposes.run.ask({ ...question(), ask: "run", wanted: plots.wanted });
   clearTimeout(again);
   if (underWay !== mine) return;
   underWay = null;
@@ -140,7 +158,9 @@ const show = (run) => {
   const hasCurves = !run.refused && run.series.length > 0;
   if (run.refused) {
     $("run-words").textContent = run.start && !run.start.refused ? "A position, no run" : "No run";
-    notices.push(make("p", { class: "notice" + (run.start && !run.start.refused ? " info" : "") }, sentence(run.refused), run.help ? make("span", { class: "soft" }, ` ${sentence(run.help)}`) : null));
+    const rests = run.start && !run.start.refused;
+    const help = rests ? "Nothing drives it, so there is no run; it can be moved by hand." : run.help && sentence(run.help);
+    notices.push(make("p", { class: "notice" + (rests ? " info" : "") }, sentence(run.refused), help ? make("span", { class: "soft" }, ` ${help}`) : null));
     if (run.frame && !run.start?.values) notices.push(make("details", {}, make("summary", {}, "Where it comes from"), make("pre", {}, run.frame)));
     for (const words of run.start?.words || []) notices.push(make("p", { class: "notice info" }, words));
     if (run.start?.refused) notices.push(make("details", { class: "notice", open: true }, make("summary", {}, run.start.refused), make("pre", {}, run.start.frame || "")));
@@ -155,13 +175,16 @@ const show = (run) => {
   mechanism.room = !!run.refused;
   if (!before || before.refused !== run.refused) mechanism.time = undefined;
   mechanism.show(scene, valuesAt, run.margins, state.pinned?.scene);
+  mechanism.instants(run.marks || []);
   $("plots").hidden = !hasCurves;
   if (hasCurves) {
     plots.draw(run, state.pinned);
     plots.set(Math.min(run.times[run.times.length - 1], Math.max(run.times[0], mechanism.time ?? plots.at)));
   } else plots.clear();
   singularTimes(run);
+  $("out").hidden = false;
   $("pin").disabled = !hasCurves;
+  for (const [id, isThere] of Object.entries({ plots: hasCurves, margin: hasCurves && run.margins.values.some((value) => value > 0), mechanism: !!scene, stills: hasCurves && !!scene && !state.model.events, csv: hasCurves })) $(`take-${id}`).hidden = !isThere;
   commands();
 };
 
@@ -200,9 +223,6 @@ const sliders = () => {
   group("Start values", starts, state.start);
   if (!box.childElementCount) box.append(make("p", { class: "soft" }, "The model has no parameters and gives no start values."));
 };
-
-/** A number in a field, all its digits in sight. */
-const field = (value) => (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(4).replace(/\.?0+e/, "e") : String(+value.toPrecision(6)));
 
 const slider = (one, values) => {
   const [low, high] = range(one);
@@ -247,10 +267,11 @@ const evidence = later(350, async () => {
   } else {
     const where = passport.loci.length ? ` Singular where ${passport.loci.slice(0, 3).join(", or ")}${passport.loci.length > 3 ? ", …" : ""}.` : "";
     const free = passport.free.length ? ` Free: ${passport.free.slice(0, 6).join(", ")}.` : "";
+    const start = startWords(passport.point || {});
     const open = box.querySelector("details")?.open;
-    box.replaceChildren(make("details", { open: !!open }, make("summary", {}, passport.summary, make("span", { class: "at" }, free + where)), make("pre", {}, passport.text)));
+    box.replaceChildren(make("details", { open: !!open }, make("summary", {}, passport.summary, make("span", { class: "at" }, free + start + where)), passport.mode ? make("p", {}, passport.mode.replace(" --modes lists all modes.", "")) : null, make("pre", {}, passport.text)));
   }
-  if (state.model?.events) $("configurations").replaceChildren();
+  if (state.model?.events) configurations(null);
   else {
     const found = await purposes.singular.ask({ ...asked, ask: "singular" });
     if (!found) return;
@@ -261,25 +282,36 @@ const evidence = later(350, async () => {
   for (const words of remarks?.warnings || []) if (!told.includes(words)) $("notices").append(make("p", { class: "notice" }, words));
 });
 
+/** Whether the start is the one that is given. */
+const startWords = (point) => {
+  if (!Object.keys(point).length) return " Start: none found.";
+  const given = state.model.starts.filter(({ name }) => typeof point[name] === "number").map(({ name, value }) => [point[name], state.start[name] ?? value]);
+  const moved = given.filter(([found, wanted]) => Math.abs(found - wanted) > 1e-9 * (1 + Math.abs(wanted))).length;
+  if (!given.length) return "";
+  return moved ? ` Start: ${moved} of ${given.length} given values moved to be consistent.` : " Start: as given.";
+};
+
 const configurations = (found) => {
   const box = $("configurations");
   box.replaceChildren();
+  mechanism.configurations([]);
+  $("take-configurations").hidden = !found?.scene;
+  if (!found) return;
   if (found.refused) { if (state.model.draws) box.append(make("h2", {}, "Singular configurations"), make("p", { class: "soft" }, sentence(found.refused))); return; }
-  const title = sentence(found.found).slice(0, -1);
+  const title = sentence(found.found.replace("as above", "as the evidence lists them")).slice(0, -1);
   box.append(make("h2", {}, "Singular configurations"), make("p", {}, `${title}; verdict: ${found.verdict}.`));
   if (found.cases?.length) box.append(make("details", { open: found.cases.length === 1 }, make("summary", {}, sentence(found.cases_title).slice(0, -1) + ":"), make("ul", {}, found.cases.map((words) => make("li", {}, words)))));
   if (found.scene) {
-    const thumbs = make("div", { class: "thumbs" });
-    found.scene.frames.forEach((frame, k) => {
+    mechanism.configurations(found.scene.frames.map((frame, k) => {
       const one = found.configurations[k];
       const known = { ...one.values, ...one.angles };
-      const words = Object.entries(one.angles).slice(0, 3).map(([name, value]) => `${name} = ${short(value, 4)}`).join(", ");
-      const values = state.model.unknowns.map((name) => known[name] ?? 0);
-      thumbs.append(make("button", {
-        onclick: () => { mechanism.posed(frame, `Configuration ${k + 1}, singular: ${one.cases.join("; ")}. ${Object.entries(one.angles).map(([name, value]) => `${name} = ${short(value, 6)}`).join(", ")}`, values, 0); $("mechanism").scrollIntoView({ block: "nearest" }); },
-      }, thumbnail(found.scene, frame), `${k + 1}. ${words}`));
-    });
-    box.append(thumbs);
+      const listed = (digits) => Object.entries(one.angles).map(([name, value]) => `${name} = ${short(value, digits)}`);
+      return {
+        scene: found.scene, frame, words: `${k + 1}. ${listed(4).slice(0, 3).join(", ")}`,
+        told: `Configuration ${k + 1}, singular: ${one.cases.join("; ")}. ${listed(6).join(", ")}`,
+        values: state.model.unknowns.map((name) => known[name] ?? 0),
+      };
+    }));
   }
   box.append(make("details", {}, make("summary", {}, "Evidence"), make("pre", {}, found.text)));
 };
@@ -294,7 +326,7 @@ const map = new ParameterMap($("map"), question, {
     evidence();
     $("sliders").scrollIntoView({ block: "nearest" });
   },
-  onPicture: (blob) => download(`${stem()}-map.png`, "image/png", blob),
+  onPicture: (svg, kind) => taken(pictureOf(svg), `${stem()}-map`, kind),
 });
 
 // What is taken along.
@@ -313,14 +345,37 @@ const take = async (ask, name, kind, more = {}) => {
   const answer = await purposes.out.ask({ ...question(), ask, ...more });
   if (!answer) return;
   if (answer.refused) { words.textContent = answer.refused + (answer.help ? ` ${answer.help}` : ""); return; }
-  if (kind !== "image/png") { download(name, kind, answer.text); return; }
+  if (kind === "SVG" || kind === "PNG") taken(answer.text, name, kind); else download(name, kind, answer.text);
+};
+
+/** A picture as a file. */
+const taken = (svg, name, kind) => {
+  if (kind === "SVG") { download(`${name}.svg`, "image/svg+xml", svg); return; }
   const image = new Image();
   image.onload = () => {
     const canvas = make("canvas", { width: 2 * image.width, height: 2 * image.height });
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob((blob) => download(name, kind, blob));
+    canvas.toBlob((blob) => download(`${name}.png`, "image/png", blob));
   };
-  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(answer.text);
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+};
+
+/** A picture of the page as a file of its own: with its colours, on the ground that it stands on. */
+const pictureOf = (svg) => {
+  const copy = svg.cloneNode(true);
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ");
+  const styles = ["fill", "stroke", "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-dasharray", "opacity"];
+  const all = svg.querySelectorAll("*");
+  copy.querySelectorAll("*").forEach((one, k) => {
+    const seen = getComputedStyle(all[k]);
+    for (const style of styles) one.setAttribute(style, seen.getPropertyValue(style));
+    for (const name of ["class", "tabindex", "role", "aria-label"]) one.removeAttribute(name);
+  });
+  for (const { name } of [...copy.attributes]) if (name !== "viewBox") copy.removeAttribute(name);
+  const ground = make("rect", { width, height, fill: getComputedStyle(document.documentElement).getPropertyValue("--card").trim() });
+  copy.prepend(ground);
+  for (const [name, value] of [["xmlns", "http://www.w3.org/2000/svg"], ["width", width], ["height", height]]) copy.setAttribute(name, value);
+  return new XMLSerializer().serializeToString(copy);
 };
 
 const quoted = (word) => (/^[\w\-./=:,+@%]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
@@ -350,16 +405,20 @@ const pythonOptions = () => {
   return options.join(", ");
 };
 
+/** A picture to be taken along, in both kinds. */
+const picture = (id, words, onTake) => make("span", { id: `take-${id}` }, `${words} `, ["SVG", "PNG"].map((kind) => make("button", { "aria-label": `${words} as ${kind}`, onclick: () => onTake(kind) }, kind)));
 $("out").append(
   make("h2", {}, "Take along"),
   make("div", { class: "buttons" },
     make("button", { id: "take-report", onclick: () => take("report", `${stem()}.html`, "text/html") }, "Report"),
-    make("button", { onclick: () => take("csv", `${stem()}.csv`, "text/csv") }, "Values (CSV)"),
-    make("button", { onclick: () => take("picture", `${stem()}.svg`, "image/svg+xml", { what: "trajectory" }) }, "Plots (SVG)"),
-    make("button", { onclick: () => take("picture", `${stem()}.png`, "image/png", { what: "trajectory" }) }, "Plots (PNG)"),
-    make("button", { onclick: () => take("picture", `${stem()}-mechanism.svg`, "image/svg+xml", { what: "drawing" }) }, "Mechanism (SVG)"),
-    make("button", { onclick: () => take("picture", `${stem()}-configurations.svg`, "image/svg+xml", { what: "configurations" }) }, "Configurations (SVG)"),
+    make("button", { id: "take-csv", onclick: () => take("csv", `${stem()}.csv`, "text/csv") }, "Values (CSV)"),
     make("button", { onclick: () => take("flat", `${stem()}-flat.mo`, "text/plain") }, "Flat Modelica")),
+  make("div", { class: "pictures" },
+    picture("plots", "Plots", (kind) => take("picture", stem(), kind, { what: "trajectory" })),
+    picture("margin", "Margin", (kind) => take("picture", `${stem()}-margin`, kind, { what: "margin" })),
+    picture("mechanism", "Mechanism, as shown", (kind) => taken(pictureOf(mechanism.svg), `${stem()}-mechanism`, kind)),
+    picture("stills", "Mechanism along the run", (kind) => take("picture", `${stem()}-stills`, kind, { what: "drawing" })),
+    picture("configurations", "Configurations", (kind) => take("picture", `${stem()}-configurations`, kind, { what: "configurations" }))),
   make("p", { id: "out-words", role: "status", class: "warn" }),
   make("p", { class: "soft" }, "The same in a terminal:"), make("pre", { id: "command", tabindex: 0 }),
   make("p", { class: "soft" }, "and in Python:"), make("pre", { id: "python", tabindex: 0 }), make("p", { id: "repeat", class: "warn" }));
@@ -380,21 +439,33 @@ const open = async (kind, name) => {
   if (text.text !== state.saved && !confirm("The text was changed and not saved. Leave it?")) { choose(); return; }
   const answer = await send("open", kind === "file" ? { file: name } : { built_in: name }).catch(() => ({ refused: "The studio does not answer." }));
   if (answer.refused) { messages([{ severity: "error", code: "unreadable-file", message: answer.refused, place: null, frame: answer.refused }], false); return; }
-  Object.assign(state, { source: { kind, name }, name, saved: answer.text, set: {}, start: {}, model: null, read: null, pinned: null });
-  $("pin").setAttribute("aria-pressed", "false");
-  $("pin").textContent = "Pin run";
-  $("to").value = "";
-  mechanism.time = undefined;
-  mechanism.mostPulled = 0;
-  plots.hidden.clear();
-  $("configurations").replaceChildren();
-  $("passport").replaceChildren();
+  Object.assign(state, { source: { kind, name }, name, saved: answer.text, set: {}, start: {}, model: null, read: null, pinned: null, run: null });
+  forget();
   document.title = `${name} · daelight studio`;
   text.text = answer.text;
   dirty();
   choose();
   readSoon.stop();
   await read();
+};
+
+/** Nothing of the model before stays. */
+const forget = () => {
+  evidence.stop();
+  for (const one of Object.values(purposes)) one.cancel();
+  underWay = began = null;
+  pending = false;
+  $("pin").setAttribute("aria-pressed", "false");
+  $("pin").textContent = "Pin run";
+  $("pin").disabled = true;
+  $("to").value = "";
+  plots.forget();
+  mechanism.show(null);
+  Object.assign(mechanism, { time: undefined, mostPulled: 0, pose: null });
+  map.offer(null);
+  for (const id of ["run-words", "notices", "singular-times", "configurations", "passport", "sliders"]) $(id).replaceChildren();
+  document.querySelector(".stage").classList.add("flat");
+  for (const id of ["plots", "out"]) $(id).hidden = true;
 };
 
 const choose = () => { if (state.source) $("models").value = `${state.source.kind}:${state.source.name}`; };
@@ -430,6 +501,16 @@ $("name-ok").addEventListener("click", async (event) => {
   commands();
 });
 $("save").addEventListener("click", save);
+/** Even spaces and indentation, as by the language server. */
+const format = async () => {
+  const asked = text.text;
+  const answer = await purposes.text.ask({ ...question(), text: asked, ask: "format", set: [], start: [] });
+  if (answer?.text === undefined || text.text !== asked) return;
+  text.replace(answer.text);
+  dirty();
+  readSoon();
+};
+$("format").addEventListener("click", format);
 $("save-as").addEventListener("click", saveAs);
 addEventListener("beforeunload", (event) => { if (text.text !== state.saved) event.preventDefault(); });
 

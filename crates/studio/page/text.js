@@ -7,11 +7,8 @@ import {
 } from "./editor.js";
 import { make, short } from "./ask.js";
 
-const WORDS = ("model end equation initial parameter constant Real Integer Boolean input output function algorithm if then else elseif for in "
-  + "loop when annotation extends within import type connector connect flow partial replaceable redeclare final protected public inner outer "
-  + "der sin cos tan asin acos atan atan2 sinh cosh tanh exp log log10 sqrt abs min max sign sum noEvent pre edge reinit sample smooth time "
-  + "experiment lagrange").split(" ");
-const ATTRIBUTES = "start fixed unit min max nominal each displayUnit quantity stateSelect".split(" ");
+/** What the numbers of the language server's protocol mean for the editor, and what comes first. */
+const KINDS = { 3: ["function", 0], 6: ["variable", 2], 7: ["class", 0], 10: ["property", 3], 14: ["keyword", -1], 20: ["constant", 0], 21: ["constant", 2] };
 
 const style = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--c6)", fontWeight: "600" },
@@ -32,9 +29,13 @@ const theme = EditorView.theme({
   ".cm-panels": { backgroundColor: "var(--card)", color: "var(--ink)" },
 });
 
+/** The words of the language server: paragraphs, and code between fences. */
+const described = (words) => words.split(/```\w*\n?/).flatMap((piece, k) => (!piece.trim() ? [] : k % 2 ? [make("pre", {}, piece.trim())] : piece.trim().split(/\n\n+/).map((one) => make("div", {}, one.replaceAll("`", "")))));
+
 /** The editor with what the studio tells it: names, hidden constraints, blocks. */
 export class Text {
-  constructor(parent, onChange, onSave) {
+  constructor(parent, { onChange, onSave, onFormat, onAsk }) {
+    this.onAsk = onAsk;
     this.known = { names: [], hidden: [], blocks: [], parameters: [], starts: [] };
     this.quiet = false;
     const changed = EditorView.updateListener.of((update) => { if (update.docChanged && !this.quiet) onChange(); });
@@ -50,6 +51,7 @@ export class Text {
           EditorView.contentAttributes.of({ "aria-label": "Modelica text", spellcheck: "false" }),
           keymap.of([
             { key: "Mod-s", run: () => { onSave(); return true; } },
+            { key: "Shift-Alt-f", run: () => { onFormat(); return true; } },
             ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, indentWithTab, ...defaultKeymap,
           ]),
         ],
@@ -63,6 +65,16 @@ export class Text {
     this.quiet = true;
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, selection: { anchor: 0 }, scrollIntoView: true });
     this.quiet = false;
+  }
+
+  /** Changes the text where it differs, so that the cursor stays and the change can be undone. */
+  replace(fresh) {
+    const old = this.text;
+    let [from, behind] = [0, 0];
+    const most = Math.min(old.length, fresh.length);
+    while (from < most && old[from] === fresh[from]) from += 1;
+    while (behind < most - from && old[old.length - 1 - behind] === fresh[fresh.length - 1 - behind]) behind += 1;
+    if (old !== fresh) this.view.dispatch({ changes: { from, to: old.length - behind, insert: fresh.slice(from, fresh.length - behind) } });
   }
 
   /** Marks what is wrong at its places. */
@@ -93,21 +105,24 @@ export class Text {
     this.show(found.from, found.to);
   }
 
-  complete(context) {
-    const word = context.matchBefore(/[\w.]+/);
-    if (!word && !context.explicit) return null;
-    const names = this.known.names.map((one) => ({
-      label: one.name, type: one.kind === "unknown" ? "variable" : "constant", detail: one.unit, info: one.comment || undefined, boost: 2,
-    }));
-    const before = context.state.sliceDoc(Math.max(0, context.pos - 200), context.pos);
-    const isDeclared = /\b(Real|Integer|Boolean)\s[^;]*\([^();]*$/.test(before);
-    const attributes = ATTRIBUTES.map((label) => ({ label, type: "property", apply: label + " = ", boost: isDeclared ? 3 : -2 }));
-    const words = WORDS.map((label) => ({ label, type: "keyword", boost: -1 }));
-    return { from: word ? word.from : context.pos, options: [...names, ...attributes, ...words], validFor: /^[\w.]*$/ };
+  /** What can be written here, as the language server knows it: names, parts behind a dot, attributes, functions, classes. */
+  async complete(context) {
+    const word = context.matchBefore(/\w+/);
+    const isPart = context.matchBefore(/\.\w*/);
+    if (!word && !isPart && !context.explicit) return null;
+    const found = await this.onAsk("complete", context.state.doc.toString(), context.pos);
+    if (!found?.items) return null;
+    const about = new Map(this.known.names.map((one) => [one.name, one]));
+    const options = found.items.map(({ label, kind, detail }) => {
+      const [type, boost] = KINDS[kind] || ["text", 0];
+      const known = !isPart && about.get(label);
+      return { label, type, boost, detail: known?.unit || undefined, info: known?.comment || detail || undefined, apply: type === "property" ? `${label} = ` : label };
+    });
+    return { from: word ? word.from : context.pos, options, validFor: found.isIncomplete ? undefined : /^\w*$/ };
   }
 
   /** Kind, unit, meaning and block of a name; what follows from the equation of a line by differentiating. */
-  hover(view, at) {
+  async hover(view, at) {
     const line = view.state.doc.lineAt(at);
     const word = view.state.wordAt(at);
     const name = word && view.state.sliceDoc(word.from, word.to);
@@ -130,6 +145,11 @@ export class Text {
     if (hidden.length) {
       parts.push(make("div", {}, "From this equation, by differentiating:"));
       for (const one of hidden.slice(0, 4)) parts.push(make("pre", {}, `${one.times}×: ${one.text}`));
+    }
+    if (!found && word) {
+      // A component, a class, a function: what the language server tells.
+      const told = await this.onAsk("hover", view.state.doc.toString(), at);
+      parts.unshift(...described(told?.contents?.value || ""));
     }
     if (!parts.length) return null;
     return { pos: word ? word.from : line.from, end: word ? word.to : line.to, above: true, create: () => ({ dom: make("div", { class: "about" }, parts) }) };

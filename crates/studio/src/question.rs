@@ -20,6 +20,12 @@ pub struct PageQuestion {
     pub to: Option<f64>,
     /// Whether removable singularities are passed.
     pub passes: bool,
+    /// The part of the run that is looked at closely.
+    pub part: Option<(f64, f64)>,
+    /// Quantities that are wanted before all others.
+    pub wanted: Vec<String>,
+    /// The place in the text that completions or words are wanted for, in units of the editor (UTF-16).
+    pub place: usize,
     /// The time of a mechanism that is pulled.
     pub time: f64,
     /// The values of its unknowns, in the order of the model.

@@ -7,12 +7,13 @@ use super::values::write_rows;
 use crate::cli::{SolveArgs, joined_names};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
 use daelight::hybrid::solve_sampled;
-use daelight::{SolveOptions, record};
+use daelight::{NamedRows, SolveOptions, record};
 use daelight_analysis::System;
 use daelight_lang::{Model, StopKind};
-use daelight_plot::{Figure, Scale};
+use daelight_plot::Figure;
 use daelight_show::picture::{self, RunPicture};
-use daelight_show::{Table, table_value, terminal};
+use daelight_show::record::SolveRecord;
+use daelight_show::{table_value, terminal};
 use std::path::Path;
 
 /// Integrates a model with events, reports the run and writes values; `notes` are what was to be said of it before.
@@ -77,18 +78,18 @@ pub fn solve(
     if is_wanted {
         let written = rows
             .map_err(|message| terminal.usage(&message, "choose times within the run"))
-            .and_then(|mut table| {
-                if let Some(found) = &derivatives {
-                    found.add_columns(&mut table);
-                }
-                let (names, rows) = table;
-                report.samples = in_document.then(|| table_value(&names, &rows));
+            .and_then(|mut taken| {
                 if let Some(picture) = picture {
-                    let drawn = drawn(&names, &rows, arguments.picture.what());
+                    let drawn = drawn(&report, model, &taken, arguments.picture.what());
                     picture.write_or_note(drawn, terminal)?;
                 }
+                if let Some(found) = &derivatives {
+                    found.add_columns(&mut taken);
+                }
+                let (names, rows) = &taken;
+                report.samples = in_document.then(|| table_value(names, rows));
                 match &asked.out {
-                    Some(path) => write_rows(path, &names, &rows, terminal),
+                    Some(path) => write_rows(path, names, rows, terminal),
                     None => Ok(()),
                 }
             });
@@ -103,20 +104,15 @@ pub fn solve(
     Ok(status)
 }
 
-/// Values over time; both sides of an event are drawn as a step.
-fn drawn(names: &[String], rows: &[(f64, Vec<f64>)], what: RunPicture) -> Result<Figure, String> {
+/// Values over time, by their units; both sides of an event are drawn as a step.
+fn drawn(
+    report: &SolveRecord,
+    model: &Model,
+    rows: &NamedRows,
+    what: RunPicture,
+) -> Result<Figure, String> {
     if what != RunPicture::Trajectory {
         return Err("of a run with events only the trajectory is drawn".to_string());
     }
-    let mut table = Table {
-        names: vec!["time".to_string()],
-        columns: vec![rows.iter().map(|row| row.0).collect()],
-    };
-    for (at, name) in names.iter().enumerate() {
-        table.names.push(name.clone());
-        table
-            .columns
-            .push(rows.iter().map(|row| row.1[at]).collect());
-    }
-    picture::table(&table, &[], Scale::Linear, &[])
+    picture::run(&record::with_rows(report.clone(), model, rows), what)
 }

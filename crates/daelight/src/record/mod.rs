@@ -34,4 +34,4 @@ pub use singular::singular;
 pub use start::{NoStart, condition_text, outcome};
 pub(crate) use start::{different_poses, side_note};
 pub use sweep::{sweep, sweep_columns};
-pub use view::{fixed_samples, live, run_picture};
+pub use view::{fixed_samples, live, run_picture, with_rows};

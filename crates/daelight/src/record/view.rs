@@ -2,7 +2,7 @@
 
 use crate::drawing::Drawing;
 use crate::hybrid::{HybridSolution, Instant};
-use crate::samples::samples;
+use crate::samples::{NamedRows, samples};
 use crate::solve::Solution;
 use daelight_analysis::System;
 use daelight_analysis::initial::Request;
@@ -13,6 +13,7 @@ use daelight_show::page::MAX_EXPLAINED;
 use daelight_show::picture::{MOST_MARKS, NO_DRAWING, RESIDUAL, RunPicture, SINGULAR_VALUE};
 use daelight_show::record::{RunSamples, RunView, SolveRecord, TimePoints, TimeSeries};
 use daelight_show::scene::Scene;
+use std::collections::HashSet;
 
 /// Evenly spread times at which a page looks at a run, and those inside each step.
 const EVEN_TIMES: usize = 1201;
@@ -116,6 +117,52 @@ pub(super) fn illustrate_events(
         scene,
         ..RunView::default()
     }));
+}
+
+/// The record of a run with events and values that were taken along it, with the mechanism at their times.
+pub fn with_rows(record: SolveRecord, model: &Model, (names, rows): &NamedRows) -> SolveRecord {
+    let unit = |name: &str| {
+        let unknown = model.unknowns.iter().find(|unknown| unknown.name == name);
+        unknown.map_or(String::new(), |u| {
+            model.declarations[u.declaration].unit.clone()
+        })
+    };
+    let discrete = model.hybrid.iter().flat_map(|hybrid| &hybrid.variables);
+    let discrete: HashSet<&str> = discrete.map(|variable| &variable.name[..]).collect();
+    let given = model.parameters.iter().map(|parameter| &parameter.name[..]);
+    // Parameters of components are among the values.
+    let given: HashSet<&str> = given.filter(|name| !discrete.contains(name)).collect();
+    let shown = names.iter().enumerate();
+    let shown = shown.filter(|(_, name)| !given.contains(&name[..]));
+    let series = shown.map(|(at, name)| TimeSeries {
+        name: name.clone(),
+        unit: unit(name),
+        values: rows.iter().map(|row| row.1[at]).collect(),
+    });
+    let times: Vec<f64> = rows.iter().map(|row| row.0).collect();
+    let scene = Drawing::of(model).and_then(|drawing| {
+        let frame = |row: &(f64, Vec<f64>)| {
+            drawing.frame_of_named(row.0, |name| {
+                let at = names.iter().position(|other| other == name)?;
+                row.1.get(at).copied()
+            })
+        };
+        drawing.scene(times.clone(), rows.iter().map(frame).collect(), &[])
+    });
+    let view = RunView {
+        model: model.name.clone(),
+        n_unknowns: model.unknowns.len(),
+        samples: RunSamples {
+            series: series.collect(),
+            times,
+        },
+        scene,
+        ..RunView::default()
+    };
+    SolveRecord {
+        view: Some(Box::new(view)),
+        ..record
+    }
 }
 
 /// Evenly spread times of a run with events, times inside its steps, and both sides of each event.
@@ -302,17 +349,18 @@ pub fn run_picture(
     })
 }
 
-/// The record of a run with what a page that follows sliders shows of it: values and margins at about `n` times, and the mechanism
-/// at the same times.
+/// The record of a run with what a page that follows sliders shows of it: values and margins at about `n` times of the run or of a
+/// part of it, and the mechanism at the same times.
 pub fn live(
     record: SolveRecord,
     model: &Model,
     system: &System,
     solution: &Solution,
-    n: usize,
+    (part, n): (Option<(f64, f64)>, usize),
 ) -> Result<SolveRecord, String> {
     let mut view = empty(system, solution);
-    sample_at(&mut view, system, solution, &times(solution, n))?;
+    let times = times_within(solution, part.unwrap_or(ends(solution)), n);
+    sample_at(&mut view, system, solution, &times)?;
     // A settled model has other unknowns than the one that is drawn.
     let is_drawn = model.unknowns.len() <= system.unknowns().len();
     view.scene = Drawing::of(model).filter(|_| is_drawn).and_then(|drawing| {
@@ -328,17 +376,26 @@ pub fn live(
 
 /// Times over a run: evenly, at the ends of steps, and closer and closer to singular times.
 fn times(solution: &Solution, n: usize) -> Vec<f64> {
-    let (from, to) = (solution.from, solution.reached());
-    let mut times = evenly(ends(solution), n);
-    let segments = solution.run.trajectory.segments();
-    if segments.len() <= 4 * n {
-        times.extend(segments.iter().map(|segment| segment.end));
+    times_within(solution, ends(solution), n)
+}
+
+/// The same over a part of it.
+fn times_within(solution: &Solution, (from, to): (f64, f64), n: usize) -> Vec<f64> {
+    let mut times = evenly((from, to), n);
+    let is_inside = |time: f64| (from.min(to)..=from.max(to)).contains(&time);
+    let ends = solution.run.trajectory.segments().iter();
+    let ends: Vec<f64> = (ends.map(|segment| segment.end))
+        .filter(|&end| is_inside(end))
+        .collect();
+    if ends.len() <= 4 * n {
+        times.extend(ends);
     }
     for explained in solution.singularities.iter().take(MOST_MARKS) {
         let aside = (2..=8).map(|k| (to - from) * 10f64.powi(-k));
         times.extend(aside.flat_map(|d| [explained.found.time - d, explained.found.time + d]));
         times.push(explained.found.time);
     }
+    times.retain(|&time| is_inside(time));
     within_run(times, solution)
 }
 

@@ -11,6 +11,7 @@ use crate::scene::Scene;
 use crate::terminal::{self, nature_words};
 use crate::words::{short, tidy_number, unit_text};
 use daelight_plot::{Scale, TimeMark};
+use std::collections::HashMap;
 
 /// Points of a curve.
 const MAX_POINTS: usize = 1500;
@@ -67,10 +68,21 @@ pub(super) fn sections(
     let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. Each plot can be saved as a table \
                 (CSV). By keyboard: arrow keys move the cursor, + and − zoom, 0 shows all.";
     section.blocks.push(Element::Hint(hint.to_string()));
-    let (mut charts, resting, n_left_out) = charts(&view, &marks);
+    let Plots {
+        mut charts,
+        resting,
+        same,
+        n_left_out,
+    } = charts(&view, &marks);
     let (n, shown) = (view.n_unknowns, view.samples.series.len() - n_left_out);
     if n > shown {
         let text = format!("The plots show {shown} of {n} unknowns.");
+        section.blocks.push(Element::text(text));
+    }
+    if let [first, ..] = &same[..] {
+        let n = same.len();
+        let text =
+            format!("Curves that are the same are drawn once: {n} names more, such as {first}.");
         section.blocks.push(Element::text(text));
     }
     if !resting.is_empty() {
@@ -197,8 +209,40 @@ pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>, is_free: bool) -> Ve
 /// A curve and its number.
 type Numbered<'a> = (usize, &'a TimeSeries);
 
-/// A plot for each unit and size; names and values of what rests; and how many curves are left out.
-fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize) {
+/// The plots of a run: one for each unit and size.
+struct Plots {
+    charts: Vec<Chart>,
+    /// Names and values of what rests.
+    resting: Vec<String>,
+    /// Names whose curve stands under another name.
+    same: Vec<String>,
+    /// How many curves are not drawn.
+    n_left_out: usize,
+}
+
+/// Connectors carry the same values under many names: each curve once, under the name with the fewest parts, and the other names.
+fn once(moving: Vec<Numbered<'_>>) -> (Vec<Numbered<'_>>, Vec<String>) {
+    let mut found: Vec<Numbered<'_>> = Vec::new();
+    let mut places: HashMap<(&str, Vec<u64>), usize> = HashMap::new();
+    let mut same = Vec::new();
+    let n_parts = |series: &TimeSeries| series.name.split('.').count();
+    for (at, series) in moving {
+        let bits = series.values.iter().map(|value| value.to_bits());
+        let place = places.entry((&series.unit, bits.collect()));
+        let place = *place.or_insert(found.len());
+        match found.get_mut(place) {
+            None => found.push((at, series)),
+            Some((_, other)) if n_parts(series) < n_parts(other) => {
+                same.push(other.name.clone());
+                *other = series;
+            }
+            Some(_) => same.push(series.name.clone()),
+        }
+    }
+    (found, same)
+}
+
+fn charts(view: &RunView, marks: &[TimeMark]) -> Plots {
     let times = &view.samples.times;
     let all = &view.samples.series;
     let n_continuous = all.len().saturating_sub(view.n_discrete);
@@ -208,6 +252,11 @@ fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize
         Some(value) => format!("{} = {}", one.name, short(*value)),
         None => one.name.clone(),
     });
+    let of_components = moving.iter().any(|(_, one)| one.name.contains('.'));
+    let (moving, same) = match of_components {
+        true => once(moving),
+        false => (moving, Vec::new()),
+    };
     let points = (MOST_NUMBERS / moving.len().max(1)).min(MAX_POINTS);
     // What is discrete has plots of its own.
     let (continuous, discrete): (Vec<_>, Vec<_>) =
@@ -246,11 +295,12 @@ fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize
             y_limits: cut,
         }
     };
-    (
-        plots.iter().map(chart).collect(),
-        resting.collect(),
+    Plots {
+        charts: plots.iter().map(chart).collect(),
+        resting: resting.collect(),
+        same,
         n_left_out,
-    )
+    }
 }
 
 /// The names of curves; of many the first and the last.

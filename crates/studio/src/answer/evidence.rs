@@ -3,8 +3,10 @@
 use super::{Answered, read, said, scene_value, wrong};
 use crate::folder::Folder;
 use crate::question::PageQuestion;
+use daelight::hybrid::equations_at_start;
 use daelight::{Place, Relations, record};
 use daelight_analysis::System;
+use daelight_lang::Diagnostic;
 use daelight_show::record::SingularRecord;
 use daelight_show::terminal::{self, passport_summary};
 use daelight_singular::{Limits, Question};
@@ -16,14 +18,17 @@ const BUDGET: Duration = Duration::from_secs(20);
 
 /// The passport at the start.
 pub fn passport(question: &PageQuestion, folder: &Folder) -> Answered {
-    let loaded = read(question, folder, Relations::Kinks);
+    let loaded = read(question, folder, Relations::Modes);
     let model = loaded.model.as_ref().ok_or_else(|| wrong(&loaded))?;
-    let system = daelight::system(model).map_err(|d| said(&d, &loaded.sources))?;
+    let told = |d: Box<Diagnostic>| said(&d, &loaded.sources);
+    let system = daelight::system(model).map_err(told)?;
+    let (system, mode) = equations_at_start(model, system, None).map_err(told)?;
+    let conditions = mode.map(|mode| record::start_conditions(&mode));
     let place = Place {
         budget: Some(BUDGET),
         ..Place::default()
     };
-    let passport = daelight::analyze(&system, &place).map_err(|d| said(&d, &loaded.sources))?;
+    let passport = daelight::analyze(&system, &place).map_err(told)?;
     let report = record::analyze(&system, &passport, false);
     let loci = report.singular_loci.iter();
     let loci: Vec<String> = loci.map(|locus| format!("{} = 0", locus.factor)).collect();
@@ -45,9 +50,11 @@ pub fn passport(question: &PageQuestion, folder: &Folder) -> Answered {
         "index": report.differentiation.index,
         "dof": report.differentiation.dof,
         "free": report.free,
+        "point": report.point,
         "loci": loci,
         "hidden": hidden.collect::<Vec<_>>(),
         "blocks": blocks.collect::<Vec<_>>(),
+        "mode": conditions,
         "text": terminal::analyze(&report, false),
     }))
 }

@@ -3,8 +3,9 @@
 use super::{Answered, SIZES, read, said, shown_text, wrong};
 use crate::folder::Folder;
 use crate::question::PageQuestion;
+use daelight::hybrid::{HybridSolution, solve_sampled};
 use daelight::record::{self, PageOptions, RunRefusal};
-use daelight::{Relations, SolveOptions};
+use daelight::{NamedRows, Relations, SolveOptions};
 use daelight_analysis::System;
 use daelight_lang::{ArrayStyle, Model};
 use daelight_plot::Theme;
@@ -47,17 +48,9 @@ pub fn flat(question: &PageQuestion, folder: &Folder) -> Answered {
 pub fn csv(question: &PageQuestion, folder: &Folder) -> Answered {
     let (model, system) = equations(question, folder)?;
     let options = solve_options(question);
-    let (from, to) = daelight::span_of_run(&system, &options);
-    let share = |k: usize| k as f64 / (SIZES.rows - 1) as f64;
-    let times: Vec<f64> = (0..SIZES.rows)
-        .map(|k| from + (to - from) * share(k))
-        .collect();
+    let times = times(&system, &options);
     let (names, rows) = match model.hybrid {
-        Some(_) => {
-            let found = daelight::hybrid::solve_sampled(&model, &system, &options, (&times, true));
-            let (_, rows) = found.map_err(|(_, no_run)| no_values(&system, no_run, question))?;
-            rows.map_err(|why| json!({ "refused": why }))?
-        }
+        Some(_) => run_with_events(&model, &system, question)?.1,
         None => {
             let solution = daelight::solve(&system, &options)
                 .map_err(|no_run| no_values(&system, no_run, question))?;
@@ -68,12 +61,42 @@ pub fn csv(question: &PageQuestion, folder: &Folder) -> Answered {
     Ok(json!({ "text": as_csv(&names, &rows) }))
 }
 
+/// Times all over a run.
+fn times(system: &System, options: &SolveOptions) -> Vec<f64> {
+    let (from, to) = daelight::span_of_run(system, options);
+    let share = |k: usize| k as f64 / (SIZES.rows - 1) as f64;
+    let time = |k| from + (to - from) * share(k);
+    (0..SIZES.rows).map(time).collect()
+}
+
+/// A run with events, and its values with both sides of each.
+fn run_with_events(
+    model: &Model,
+    system: &System,
+    question: &PageQuestion,
+) -> Result<(HybridSolution, NamedRows), Value> {
+    let options = solve_options(question);
+    let times = times(system, &options);
+    let found = solve_sampled(model, system, &options, (&times, true));
+    let (solution, rows) = found.map_err(|(_, no_run)| no_values(system, no_run, question))?;
+    let rows = rows.map_err(|why| json!({ "refused": why }))?;
+    Ok((solution, rows))
+}
+
 /// A picture of the run, or of the singular configurations, as SVG.
 pub fn picture(question: &PageQuestion, folder: &Folder) -> Answered {
     if question.what == "configurations" {
         return configurations(question, folder);
     }
     let (model, system) = equations(question, folder)?;
+    if model.hybrid.is_some() {
+        let (solution, rows) = run_with_events(&model, &system, question)?;
+        let report = record::hybrid(&model, &solution, None);
+        let report = record::with_rows(report, &model, &rows);
+        let figure = picture::run(&report, RunPicture::Trajectory);
+        let figure = figure.map_err(|why| json!({ "refused": why }))?;
+        return Ok(json!({ "text": daelight_plot::svg(&figure, Theme::Light) }));
+    }
     let what = match question.what.as_str() {
         "drawing" => RunPicture::Drawing,
         "margin" => RunPicture::SingularValue,

@@ -1,6 +1,7 @@
 //! Answers to the questions of the page, made of the façade's records.
 
 mod evidence;
+mod extent;
 mod files;
 mod map;
 mod pull;
@@ -12,6 +13,7 @@ use crate::question::PageQuestion;
 use crate::worker::Lines;
 use daelight::{ModelText, Relations};
 use daelight_lang::{Diagnostic, Loaded, Options, Severity, SourceMap};
+use daelight_lsp::Glance;
 use daelight_show::scene::{Frame, Scene};
 use daelight_show::terminal::frame;
 use serde_json::{Value, json};
@@ -20,6 +22,9 @@ use serde_json::{Value, json};
 pub fn answer(question: &PageQuestion, folder: &Folder, out: &Lines) -> Value {
     let found = match question.ask.as_str() {
         "text" => Ok(text::text(question, folder)),
+        "complete" => Ok(glance(question, folder).completion()),
+        "hover" => Ok(glance(question, folder).hover()),
+        "format" => Ok(json!({ "text": daelight_lsp::formatted(&question.text) })),
         "run" => run::run(question, folder, out),
         "remarks" => run::remarks(question, folder),
         "passport" => evidence::passport(question, folder),
@@ -39,8 +44,9 @@ pub fn answer(question: &PageQuestion, folder: &Folder, out: &Lines) -> Value {
 struct Sizes {
     /// Times of a run, beside those where something happens.
     times: usize,
-    /// Quantities of a run.
+    /// Quantities of a run, and names of others.
     series: usize,
+    names: usize,
     /// Rows of a file of values.
     rows: usize,
     /// Points of a map.
@@ -50,12 +56,22 @@ struct Sizes {
 const SIZES: Sizes = Sizes {
     times: 321,
     series: 120,
+    names: 4000,
     rows: 1001,
     points: 10_000,
 };
 
 /// An answer, or why there is none.
 type Answered = Result<Value, Value>;
+
+/// A place of the text, as the language server sees it.
+fn glance<'q>(question: &'q PageQuestion, folder: &Folder) -> Glance<'q> {
+    Glance {
+        text: &question.text,
+        place: question.place,
+        files: folder.libraries(&question.name),
+    }
+}
 
 /// What a text is read with.
 fn options(question: &PageQuestion, folder: &Folder) -> Options {

@@ -39,6 +39,7 @@ pub fn pull(question: &PageQuestion, folder: &Folder) -> Answered {
             "values": numbers(found.values.iter().copied()),
             "frame": frame_value(&found.frame),
             "margin": found.margin.map(number),
+            "is_free": found.is_free,
         }))
     })
 }

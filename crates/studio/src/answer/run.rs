@@ -1,12 +1,13 @@
 //! A run with its curves, its singular times in words, and the mechanism along it; the start alone where there is no run.
 
+use super::extent::{between, extents};
 use super::{Answered, SIZES, number, numbers, read, said, scene_value, wrong};
 use crate::folder::Folder;
 use crate::question::PageQuestion;
 use crate::worker::{Lines, write};
 use daelight::hybrid::solve_sampled;
 use daelight::record::{self, RunRefusal};
-use daelight::{Drawing, InitOptions, NoRun, Progress, Relations, SolveOptions};
+use daelight::{Drawing, InitOptions, NamedRows, NoRun, Progress, Relations, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::start::Outcome;
 use daelight_lang::{Model, SourceMap};
@@ -14,6 +15,7 @@ use daelight_show::record::{RunView, SolveRecord, TimeSeries};
 use daelight_show::terminal::{freedom_sentences, nature_words, singularity_text, time_words};
 use daelight_show::unit_text;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// How long a run and the search for its start may take: a page shows what was reached.
@@ -110,9 +112,25 @@ fn without_events(
     };
     let mut report = record::solve(&system, &solution, None);
     report.warnings.extend(notes);
-    let report = record::live(report, model, &system, &solution, SIZES.times)
+    let wanted = (question.part, SIZES.times);
+    let report = record::live(report, model, &system, &solution, wanted)
         .map_err(|why| json!({ "refused": why }))?;
-    Ok(document(model, &report))
+    let times = report.view.as_deref().map(|view| &view.samples.times[..]);
+    let (from, to) = ends(times.unwrap_or_default());
+    let steps = solution.run.trajectory.segments().iter();
+    let n_steps = steps.filter(|s| from <= s.end && s.start <= to).count();
+    let mut reader = solution.reader(&system);
+    let rows = between(times.unwrap_or_default(), n_steps).into_iter();
+    let rows = rows.filter_map(|time| Some((time, reader.values(time).ok()??)));
+    let names = system.unknowns().iter().map(|u| u.name.clone());
+    let rows = (names.collect(), rows.collect());
+    Ok(document(model, &report, &rows, question))
+}
+
+/// The first and the last of times in their order.
+fn ends(times: &[f64]) -> (f64, f64) {
+    let first = times.first().copied();
+    first.zip(times.last().copied()).unwrap_or((0.0, 0.0))
 }
 
 fn with_events(
@@ -121,7 +139,8 @@ fn with_events(
     options: &SolveOptions,
     question: &PageQuestion,
 ) -> Answered {
-    let (from, to) = daelight::span_of_run(system, options);
+    let span = daelight::span_of_run(system, options);
+    let (from, to) = question.part.unwrap_or(span);
     let share = |k: usize| k as f64 / (SIZES.times - 1) as f64;
     let times: Vec<f64> = (0..SIZES.times)
         .map(|k| from + (to - from) * share(k))
@@ -133,55 +152,60 @@ fn with_events(
             return Ok(start_alone(model, system, no_run, question));
         }
     };
-    let mut report = record::hybrid(model, &solution, None);
-    let (names, rows) = rows.map_err(|why| json!({ "refused": why }))?;
-    let mut view = RunView::default();
-    view.samples.times = rows.iter().map(|row| row.0).collect();
-    for (at, name) in names.iter().enumerate() {
-        view.samples.series.push(TimeSeries {
-            name: name.clone(),
-            unit: unit_of(model, name),
-            values: rows.iter().map(|row| row.1[at]).collect(),
-        });
-    }
-    if let Some(drawing) = Drawing::of(model) {
-        let frame = |row: &(f64, Vec<f64>)| {
-            drawing.frame_of_named(row.0, |name| {
-                let at = names.iter().position(|other| other == name)?;
-                row.1.get(at).copied()
-            })
-        };
-        let frames = rows.iter().map(frame).collect();
-        view.scene = drawing.scene(view.samples.times.clone(), frames, &[]);
-    }
-    report.view = Some(Box::new(view));
-    Ok(document(model, &report))
+    let report = record::hybrid(model, &solution, None);
+    let (names, mut rows) = rows.map_err(|why| json!({ "refused": why }))?;
+    rows.retain(|(time, _)| (from..=to).contains(time));
+    let drawn: Vec<f64> = rows.iter().map(|row| row.0).collect();
+    let share = (to - from) / (span.1 - span.0);
+    let n_steps = (report.statistics.steps as f64 * share) as usize;
+    let fine = match &between(&drawn, n_steps)[..] {
+        [] => Default::default(),
+        fine => match solve_sampled(model, system, options, (fine, false)) {
+            Ok((_, Ok(rows))) => rows,
+            _ => Default::default(),
+        },
+    };
+    let report = record::with_rows(report, model, &(names, rows));
+    Ok(document(model, &report, &fine, question))
 }
 
-fn unit_of(model: &Model, name: &str) -> String {
-    let unknown = model.unknowns.iter().find(|unknown| unknown.name == name);
-    unknown.map_or(String::new(), |u| {
-        model.declarations[u.declaration].unit.clone()
-    })
+/// The quantities of a run, those that are wanted first.
+fn quantities<'v>(model: &Model, view: &'v RunView, wanted: &[String]) -> Vec<&'v TimeSeries> {
+    // Parameters of components are among the values of a run; they are on the sliders.
+    let given: HashSet<&str> = match model.hybrid {
+        Some(_) => HashSet::new(),
+        None => model.parameters.iter().map(|p| &p.name[..]).collect(),
+    };
+    let is_shown = |s: &&TimeSeries| !given.contains(&s.name[..]);
+    let mut all: Vec<&TimeSeries> = view.samples.series.iter().filter(is_shown).collect();
+    all.sort_by_key(|series| !wanted.contains(&series.name));
+    all
 }
 
-/// The document of a run.
-fn document(model: &Model, report: &SolveRecord) -> Value {
+/// The document of a run; `fine` are its values at more times than are drawn, where it has more steps.
+fn document(
+    model: &Model,
+    report: &SolveRecord,
+    fine: &NamedRows,
+    question: &PageQuestion,
+) -> Value {
     let empty = RunView::default();
     let view = report.view.as_deref().unwrap_or(&empty);
-    // Parameters of components are among the values of a run; they are on the sliders.
-    let is_shown = |s: &&TimeSeries| {
-        let is_parameter = model.parameters.iter().any(|p| p.name == s.name);
-        !is_parameter && !s.name.starts_with(daelight_show::picture::RESIDUAL)
-    };
-    let all: Vec<&TimeSeries> = view.samples.series.iter().filter(is_shown).collect();
+    let all = quantities(model, view, &question.wanted);
     let series = all.iter().take(SIZES.series).map(|one| {
-        json!({
+        let mut document = json!({
             "name": one.name,
             "unit": unit_text(&one.unit),
             "values": numbers(one.values.iter().copied()),
-        })
+        });
+        if let Some((low, high)) = extents(&view.samples.times, fine, &one.name) {
+            document["low"] = numbers(low);
+            document["high"] = numbers(high);
+        }
+        document
     });
+    let others = all.iter().skip(SIZES.series).take(SIZES.names);
+    let others: Vec<&str> = others.map(|one| &one.name[..]).collect();
     let marks = report.singularities.iter().map(|found| {
         json!({
             "time": found.time,
@@ -200,15 +224,15 @@ fn document(model: &Model, report: &SolveRecord) -> Value {
     let mut warnings = report.warnings.clone();
     if all.len() > SIZES.series {
         warnings.push(format!(
-            "The first {} of {} quantities are drawn; `daelight solve --out run.csv` writes all.",
+            "The first {} of {} quantities are drawn. Others can be chosen below the plots.",
             SIZES.series,
             all.len()
         ));
     }
     let (n_steps, n_times) = (report.statistics.steps, view.samples.times.len());
-    if n_steps > n_times {
+    if !fine.1.is_empty() {
         warnings.push(format!(
-            "The run has {n_steps} steps and is drawn at {n_times} times: what changes faster is not seen. A shorter run shows it."
+            "The run has {n_steps} steps and is drawn at {n_times} times, with bands for what lies between. Zoom in to see more."
         ));
     }
     json!({
@@ -225,6 +249,7 @@ fn document(model: &Model, report: &SolveRecord) -> Value {
         "events": events.collect::<Vec<_>>(),
         "times": numbers(view.samples.times.iter().copied()),
         "series": series.collect::<Vec<_>>(),
+        "others": others,
         "margins": {
             "times": numbers(view.margins.iter().map(|(time, _)| *time)),
             "values": numbers(view.margins.iter().map(|(_, value)| *value)),

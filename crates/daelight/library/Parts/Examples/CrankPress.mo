@@ -33,5 +33,7 @@ equation
   connect(cylinder.a, frame.frame);
   connect(cylinder.axis, spring.b);
   connect(spring.a, wall.flange);
-  annotation(experiment(StopTime = 2));
+  annotation(
+    experiment(StopTime = 2),
+    __daelight(draw = {{{frame.x, frame.y}, {crank.b.x, crank.b.y}, {piston.frame.x, piston.frame.y}}}));
 end CrankPress;

@@ -17,5 +17,7 @@ equation
   connect(lower.b, pin2.a);
   connect(pin2.b, arm.a);
   connect(arm.b, bar2.frame);
-  annotation(experiment(StopTime = 1));
+  annotation(
+    experiment(StopTime = 1),
+    __daelight(draw = {{{ground.x, ground.y}, {lower.b.x, lower.b.y}, {bar2.frame.x, bar2.frame.y}}}));
 end DoublePendulum;

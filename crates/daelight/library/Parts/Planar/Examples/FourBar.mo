@@ -25,5 +25,7 @@ equation
   connect(rocker.a, d.b);
   connect(d.a, right.frame);
   connect(rocker.b, mass.frame);
-  annotation(experiment(StopTime = 6));
+  annotation(
+    experiment(StopTime = 6),
+    __daelight(draw = {{{left.x, left.y}, {crank.b.x, crank.b.y}, {coupler.b.x, coupler.b.y}, {right.x, right.y}}}));
 end FourBar;

@@ -9,5 +9,7 @@ equation
   connect(ground.frame, pin.a);
   connect(pin.b, rod.a);
   connect(rod.b, bob.frame);
-  annotation(experiment(StopTime = 3));
+  annotation(
+    experiment(StopTime = 3),
+    __daelight(draw = {{{ground.x, ground.y}, {bob.frame.x, bob.frame.y}}}));
 end Pendulum;

@@ -7,5 +7,7 @@ model Sleigh "A body on a blade behind its centre of mass: Chaplygin's sleigh, i
 equation
   connect(skate.frame, bar.a);
   connect(bar.b, body.frame);
-  annotation(experiment(StopTime = 3));
+  annotation(
+    experiment(StopTime = 3),
+    __daelight(draw = {{{skate.frame.x, skate.frame.y}, {body.frame.x, body.frame.y}}}));
 end Sleigh;

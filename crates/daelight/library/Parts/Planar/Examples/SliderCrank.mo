@@ -20,5 +20,7 @@ equation
   connect(smallEnd.b, piston.frame);
   connect(piston.frame, cylinder.b);
   connect(cylinder.a, ground.frame);
-  annotation(experiment(StopTime = 2));
+  annotation(
+    experiment(StopTime = 2),
+    __daelight(draw = {{{ground.x, ground.y}, {crank.b.x, crank.b.y}, {piston.frame.x, piston.frame.y}}}));
 end SliderCrank;

@@ -11,5 +11,7 @@ equation
   connect(spring1.b, ball.frame);
   connect(right.frame, spring2.a);
   connect(spring2.b, ball.frame);
-  annotation(experiment(StopTime = 5));
+  annotation(
+    experiment(StopTime = 5),
+    __daelight(draw = {{{left.x, left.y}, {ball.frame.x, ball.frame.y}, {right.x, right.y}}}));
 end SpringBall;
