@@ -296,6 +296,9 @@ const access = async (browser, address) => {
     return faults;
   });
   assert.deepEqual(faults, []);
+  await page.selectOption("#models", "built-in:robotic-arm");
+  await until(page, () => window.studio.state.name === "robotic-arm" && window.studio.state.run, "the arm on a telephone");
+  assert.ok(await page.evaluate(() => document.querySelector("#right").getBoundingClientRect().top < 844), "a long text keeps the answers away");
   await shot(page, "telephone");
   assert.deepEqual(await page.evaluate(palette), []);
   await page.emulateMedia({ colorScheme: "light" });

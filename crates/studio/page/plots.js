@@ -233,7 +233,7 @@ export class Plots {
     const legend = make("div", { class: "legend" });
     const values = [];
     const series = panel.series.map((one, at) => ({
-      label: one.name, stroke: colour(`--c${at % 8}`), width: 2, show: !this.hidden.has(one.name), points: { show: false },
+      label: one.name, stroke: colour(`--c${at % 8}`), width: 2, show: !this.hidden.has(one.name), points: { show: false }, pxAlign: 0,
     }));
     panel.series.forEach((one, at) => {
       const value = make("span", { class: "value" });
@@ -255,7 +255,7 @@ export class Plots {
     }, "log"));
     const axis = isLog && size > 0 ? { scales: { y: { distr: 4, asinh: 1e-4 * size } }, y: { space: 26, grid: { show: false }, ticks: { show: false } } } : {};
     if (this.pinned) {
-      panel.series.forEach((one, at) => series.push({ label: one.name + " pinned", stroke: colour(`--c${at % 8}`), width: 1.2, dash: [5, 4], alpha: 0.75, show: !this.hidden.has(one.name), points: { show: false } }));
+      panel.series.forEach((one, at) => series.push({ label: one.name + " pinned", stroke: colour(`--c${at % 8}`), width: 1.2, dash: [5, 4], alpha: 0.75, show: !this.hidden.has(one.name), points: { show: false }, pxAlign: 0 }));
     }
     const holder = make("div", { role: "img", tabindex: "0", "aria-label": `Curves over time: ${panel.series.map((one) => one.name).join(", ")}. Arrow keys move the cursor.` });
     holder.addEventListener("keydown", (event) => this.key(event));
@@ -270,7 +270,7 @@ export class Plots {
     const holder = make("div", { role: "img", "aria-label": "The least singular value over time: how far the equations are from singular" });
     const box = make("div", { class: "strip" }, make("h3", {}, "margin "), make("span", { class: "soft" }, "least singular value "), value, holder);
     this.parent.append(box);
-    const series = [{ label: "margin", stroke: colour("--c7"), fill: colour("--wash"), width: 1.5, points: { show: false } }];
+    const series = [{ label: "margin", stroke: colour("--c7"), fill: colour("--wash"), width: 1.5, points: { show: false }, pxAlign: 0 }];
     const axis = { bare: true, scales: { y: { distr: 3 } }, y: { values: (_, all) => all.map((one) => (one === null ? "" : short(one, 2))), space: 18, grid: { show: false }, ticks: { show: false } } };
     const plot = new uPlot(this.options(104, series, axis), [[], []], holder);
     return { plot, box, holder, values: [value], names: null };

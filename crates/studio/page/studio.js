@@ -221,6 +221,7 @@ const sliders = () => {
   };
   group("Parameters", parameters.filter((one) => one.slides), state.set);
   group("Start values", starts, state.start);
+  box.classList.toggle("long", [...parameters, ...starts].some(({ name }) => name.length > 8));
   if (!box.childElementCount) box.append(make("p", { class: "soft" }, "The model has no parameters and gives no start values."));
 };
 
@@ -265,7 +266,8 @@ const evidence = later(350, async () => {
   if (passport.refused) {
     box.replaceChildren(make("details", {}, make("summary", {}, sentence(passport.refused), passport.help ? make("span", { class: "at" }, ` ${sentence(passport.help)}`) : null), make("pre", {}, passport.frame || "")));
   } else {
-    const where = passport.loci.length ? ` Singular where ${passport.loci.slice(0, 3).join(", or ")}${passport.loci.length > 3 ? ", …" : ""}.` : "";
+    const loci = passport.loci.slice(0, 3).map((one) => (one.length > 90 ? `${one.slice(0, 86)} …` : one));
+    const where = loci.length ? ` ${sentence(`Singular where ${loci.join(", or ")}${passport.loci.length > 3 ? ", …" : ""}`)}` : "";
     const free = passport.free.length ? ` Free: ${passport.free.slice(0, 6).join(", ")}.` : "";
     const start = startWords(passport.point || {});
     const open = box.querySelector("details")?.open;
