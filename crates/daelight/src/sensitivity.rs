@@ -153,6 +153,19 @@ impl LegReader<'_> {
     }
 }
 
+/// What can be named instead of something that the model does not have.
+fn names_to_give(model: &Model, wrong: &str) -> String {
+    if let Some(unknown) = wrong.strip_suffix(".start") {
+        return format!("write {unknown} for its start value");
+    }
+    let own = model.parameters.iter().filter(|p| !p.is_constant);
+    let own: Vec<&str> = own.map(|p| p.name.as_str()).take(8).collect();
+    match own.is_empty() {
+        true => "the model has no parameters; name an unknown for its start value".to_string(),
+        false => format!("its parameters are {}", own.join(", ")),
+    }
+}
+
 fn fault(message: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
 }
@@ -187,7 +200,7 @@ pub fn directions(
         let help = match nearest(name, known) {
             _ if name.contains(' ') => "separate names by commas".to_string(),
             Some(near) => format!("did you mean {near}?"),
-            None => "give names of parameters, or of unknowns for their start values".to_string(),
+            None => names_to_give(model, name),
         };
         Err(fault(
             format!("the model has no parameter and no unknown `{name}`"),
