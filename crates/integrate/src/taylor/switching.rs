@@ -129,12 +129,8 @@ impl Taylor<'_> {
         let width = SAME_SWITCH * time.abs().max(s);
         let at_once = SAME_SWITCH * time.abs().max((self.options.t_end - time).abs().min(1.0));
         let together = self.together(branch, s, width);
-        shift(
-            &self.series,
-            self.trajectory.n(),
-            time - self.time,
-            &mut self.point,
-        );
+        let n = self.trajectory.n();
+        shift(&self.series, n, time - self.time, &mut self.point);
         let rtol = self.options.tolerances.rtol;
         // How far a zero of the series may be off the switch, which two different switches may not.
         let way = Way::through(self.options.t_end - time, rtol, width.max(SIDE_VALUE * s));
