@@ -4,8 +4,8 @@ mod cli;
 mod commands;
 mod terminal;
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{ColorChoice, Parser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ColorChoice, CommandFactory, Parser};
 use cli::Cli;
 use daelight::files::check_writable;
 use std::ffi::OsString;
@@ -14,7 +14,9 @@ use terminal::Terminal;
 
 /// Carries out the command that these words ask for, the first of which is the program's own name; gives its exit status.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(words) {
+    let words = asked_for_help(words.into_iter().collect());
+    let command = words.get(1).and_then(|word| word.to_str());
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(asked) => {
             // Help and versions are printed this way, too. Nobody is left to tell if standard output is closed.
@@ -26,7 +28,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
                 );
                 return asked.exit_code() as u8;
             }
-            let asked = with_near_tips(asked);
+            let asked = with_near_tips(asked, command);
             let _ = asked.print();
             return asked.exit_code() as u8;
         }
@@ -58,19 +60,89 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     status as u8
 }
 
-/// The same message without an option that only looks a little like the one asked for: `--to` is no help for `--stop-when`.
-fn with_near_tips(mut asked: clap::Error) -> clap::Error {
+/// `daelight help solve` means `daelight solve --help`.
+fn asked_for_help(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
+}
+
+/// Words that others use for options of daelight.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("--until", "--to"),
+    ("--end", "--to"),
+    ("--stop-time", "--to"),
+    ("--stop", "--stop-when"),
+    ("--start", "--from"),
+    ("--start-time", "--from"),
+    ("--tolerance", "--rtol"),
+    ("--tol", "--rtol"),
+    ("--output", "--out"),
+    ("--parameter", "--set"),
+    ("--param", "--set"),
+    ("--image", "--plot"),
+];
+
+/// The same message with tips that help: what others call an option, the command that takes it, and no option that only looks
+/// a little like the one asked for.
+fn with_near_tips(mut asked: clap::Error, command: Option<&str>) -> clap::Error {
     let text = |asked: &clap::Error, kind| match asked.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
     };
-    let wrong = text(&asked, ContextKind::InvalidArg);
+    let Some(wrong) = text(&asked, ContextKind::InvalidArg) else {
+        return asked;
+    };
+    if asked.kind() != ErrorKind::UnknownArgument {
+        return asked;
+    }
+    // Nothing that begins with hyphens is a value here.
+    asked.remove(ContextKind::Suggested);
     let offered = text(&asked, ContextKind::SuggestedArg);
-    if let (Some(wrong), Some(offered)) = (wrong, offered)
-        && daelight_lang::nearest(&wrong, [offered.as_str()]).is_none()
-    {
+    let is_near = |offered: String| daelight_lang::nearest(&wrong, [offered.as_str()]).is_some();
+    let tip = tip(&wrong, command);
+    if tip.is_some() || !offered.is_some_and(is_near) {
         asked.remove(ContextKind::SuggestedArg);
         asked.remove(ContextKind::Usage);
     }
+    if let Some(tip) = tip {
+        let tip = ContextValue::StyledStrs(vec![tip.into()]);
+        asked.insert(ContextKind::Suggested, tip);
+    }
     asked
+}
+
+/// What to write instead of a word that a command does not take.
+fn tip(wrong: &str, command: Option<&str>) -> Option<String> {
+    let commands = Cli::command();
+    let takes = |name: &str, option: &str| {
+        let found = commands.find_subcommand(name)?;
+        let mut options = found.get_arguments().filter_map(|one| one.get_long());
+        options.find(|long| option.strip_prefix("--") == Some(long))
+    };
+    let command = command?;
+    if wrong.contains('=') && !wrong.starts_with('-') && takes(command, "--set").is_some() {
+        return Some(format!("give --set again for each value: --set {wrong}"));
+    }
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == wrong);
+    let meant = synonym.map_or(wrong, |(_, ours)| ours);
+    if meant != wrong && takes(command, meant).is_some() {
+        return Some(format!("use '{meant}'"));
+    }
+    let others = commands.get_subcommands().map(|one| one.get_name());
+    let others: Vec<&str> = others
+        .filter(|other| takes(other, meant).is_some())
+        .collect();
+    match others.as_slice() {
+        [] => None,
+        others if others.contains(&"solve") => Some(format!(
+            "{command} does not take it; 'daelight solve' takes {meant}"
+        )),
+        others => Some(format!(
+            "{command} does not take it; 'daelight {}' takes {meant}",
+            others[0]
+        )),
+    }
 }

@@ -56,6 +56,8 @@ impl Terminal {
     pub fn refuse(&self, diagnostic: Diagnostic, sources: &SourceMap) -> Status {
         let status = match diagnostic.code {
             Code::UnreadableFile => Status::WrongUsage,
+            Code::NoConsistentStart => Status::GaveUp,
+            Code::SingularStart => Status::Singularity,
             _ => Status::ModelAtFault,
         };
         self.show(&[diagnostic], sources);
@@ -75,10 +77,15 @@ impl Terminal {
         let _ = std::io::stderr().write_all(format!("note: {line}\n").as_bytes());
     }
 
+    /// Prints a message that is framed already.
+    pub fn tell(&self, text: &str) {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
     /// Prints what accompanies an answer to standard error, unless quiet.
     pub fn aside(&self, text: &str) {
         if !self.quiet {
-            let _ = std::io::stderr().write_all(text.as_bytes());
+            self.tell(text);
         }
     }
 

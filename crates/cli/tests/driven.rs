@@ -202,7 +202,7 @@ fn rough_and_scarce_data_are_told() {
     assert!(warning.contains("column `u`"), "{warning}");
     assert!(warning.contains("too rough"), "{warning}");
     assert!(warning.contains("derivative of order 2"), "{warning}");
-    assert!(warning.contains("times larger"), "{warning}");
+    assert!(warning.contains("with a factor of"), "{warning}");
     let scarce = folder.table("scarce.csv", 5, 2.0, f64::sin);
     let (code, found) = solve(&driven, &["--input", &format!("u={scarce}")]);
     assert_eq!(code, 0);

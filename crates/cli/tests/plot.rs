@@ -67,7 +67,7 @@ fn a_run_is_drawn_with_its_units_and_singular_times() {
     assert!(picture.contains("x3") && picture.contains("x1") && !picture.contains("x2"));
     let output = within(at, &["plot", "arm.csv", "x3", "--against", "x1", "--dark"]);
     assert_eq!(status(&output), 0, "{}", stderr(&output));
-    assert!(text(at, "arm.svg").contains("x1"));
+    assert!(text(at, "arm-x3-x1.svg").contains("x1"));
     let output = within(
         at,
         &["plot", "arm.csv", "--out", "all.png", "--size", "500x700"],

@@ -91,9 +91,21 @@ fn readable(text: &str) -> String {
     let mut in_block = false;
     for line in text.trim().lines().filter(|line| !line.starts_with("![")) {
         let is_fence = line.starts_with("```");
-        let is_kept = in_block || is_fence || line.is_empty() || line.starts_with(['|', '#']);
+        if is_fence {
+            // Blocks are indented; what stands behind a fence is for tests.
+            flush(&mut paragraph, &mut out);
+            if !in_block && !out.is_empty() && !out.ends_with("\n\n") {
+                out.push('\n');
+            }
+            in_block ^= true;
+            continue;
+        }
+        let is_kept = in_block || line.is_empty() || line.starts_with(['|', '#']);
         if is_kept || line.starts_with("- ") {
             flush(&mut paragraph, &mut out);
+        }
+        if in_block {
+            out.push_str("    ");
         }
         if is_kept {
             out.push_str(line);
@@ -102,7 +114,6 @@ fn readable(text: &str) -> String {
             paragraph.push_str(&without_addresses(line));
             paragraph.push(' ');
         }
-        in_block ^= is_fence;
     }
     flush(&mut paragraph, &mut out);
     out
@@ -180,7 +191,7 @@ mod tests {
         for entry in entries() {
             assert!(!entry.text.is_empty(), "{}", entry.word);
             // Examples of Modelica have brackets before parentheses too; everywhere else that is a link.
-            let prose = entry.text.split("```").step_by(2);
+            let prose = entry.text.lines().filter(|line| !line.starts_with("    "));
             let links = prose.filter(|part| part.contains("](")).count();
             assert_eq!(links, 0, "{}", entry.word);
             for word in entry.also.iter().chain([&entry.word]) {

@@ -311,7 +311,7 @@ fn positions(
         MovedBy::Parameter(at) => Ok(*at),
         MovedBy::Start(unknown) => Err(fault(
             format!(
-                "`{}` is an unknown, no parameter",
+                "`{}` is an unknown, not a parameter",
                 model.unknowns[*unknown].name
             ),
             "declare a parameter and write start = parameter",

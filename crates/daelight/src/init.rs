@@ -77,11 +77,15 @@ pub fn start_request(
     })
 }
 
-/// What keeps the model from a start at the beginning of its experiment, where that can be named: fixed values that contradict
-/// it, or the equations that could not be solved.
-pub fn refused_at_start(system: &System, budget: Option<Duration>) -> Option<Diagnostic> {
+/// What keeps the model from a start at a time, or at the beginning of its experiment, where that can be named: fixed values
+/// that contradict it, or the equations that could not be solved.
+pub fn refused_at_start(
+    system: &System,
+    at: Option<f64>,
+    budget: Option<Duration>,
+) -> Option<Diagnostic> {
     let options = InitOptions {
-        at: None,
+        at,
         point: None,
         order: 1,
         all: false,

@@ -37,10 +37,26 @@ pub fn find_text(model: &str) -> Result<ModelText, Box<Diagnostic>> {
                 .into(),
         );
     }
+    if let Some(what) = other_kind(path).filter(|_| path.is_file()) {
+        let message = format!("`{model}` is {what}, not a model");
+        let diagnostic = Diagnostic::placeless(Code::UnreadableFile, message);
+        return Err(diagnostic.help("name a .mo file").into());
+    }
     match std::fs::File::open(path) {
         Ok(file) => read(model, file),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(unknown(model).into()),
         Err(error) => Err(unreadable(model, &error).into()),
+    }
+}
+
+/// What a file that cannot be a model is, by the end of its name.
+fn other_kind(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "png" | "svg" | "jpg" | "jpeg" | "gif" => Some("a picture"),
+        "csv" | "parquet" => Some("a table"),
+        "html" | "htm" => Some("a page"),
+        "pdf" => Some("a document"),
+        _ => None,
     }
 }
 
@@ -106,6 +122,10 @@ fn nearest_file(folder: &Path, model: &str) -> Option<String> {
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.ends_with(".mo"))
         .collect();
+    let wanted = match wanted.contains('.') {
+        true => wanted,
+        false => format!("{wanted}.mo"),
+    };
     let near = nearest(&wanted, names.iter().map(String::as_str))?.to_string();
     let near_path = Path::new(model).with_file_name(near);
     near_path.to_str().map(str::to_string)

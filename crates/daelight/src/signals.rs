@@ -131,8 +131,8 @@ impl InputColumn {
                 "{column} has too few samples to tell how far its {derivative} can be relied on."
             )),
             Some(found) if found.relative() > ROUGH => Some(format!(
-                "{column} is too rough: its {derivative} changes by {:.0} % when every second sample is left out; an error \
-                 in the samples is {:.1e} times larger in it.",
+                "{column} is too rough: its {derivative} changes by {:.0} % when every second sample is left out; errors \
+                 of the samples enter it with a factor of {:.1e}.",
                 100.0 * found.relative(),
                 found.amplification()
             )),

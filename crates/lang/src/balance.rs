@@ -283,10 +283,10 @@ fn augment(
 }
 
 /// Most equations and unknowns that one message lists.
-const LISTED: usize = 6;
+const LISTED: usize = 9;
 
 impl Balance {
-    /// One warning for each part, naming its equations and unknowns.
+    /// One message for each part, naming its equations and unknowns.
     pub fn diagnostics(&self, model: &Model) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         for part in self.overdetermined.iter().take(20) {
@@ -361,11 +361,12 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
     } else {
         format!("{}: {names}", plural(m, "unknown"))
     };
-    let mut diagnostic = Diagnostic::warning(
-        code,
-        span,
-        format!("{} for {subject}", plural(n, "equation")),
-    );
+    let message = format!("{} for {subject}", plural(n, "equation"));
+    // Free unknowns may be meant; equations that contradict each other are not.
+    let mut diagnostic = match code {
+        Code::Overdetermined => Diagnostic::error(code, span, message),
+        _ => Diagnostic::warning(code, span, message),
+    };
     diagnostic.label = match code {
         Code::Overdetermined => "more equations than unknowns".into(),
         _ if n == 0 => format!("`{names}` appears in no equation"),
@@ -379,6 +380,7 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
             let residual = model.equations[equation].residual;
             walker.symbols(&model.graph, &[residual]).len()
         });
+        equations[..LISTED].sort_unstable();
     }
     for &equation in equations.iter().take(LISTED) {
         let equation = &model.equations[equation];
@@ -391,7 +393,7 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
     if n > LISTED {
         diagnostic
             .notes
-            .push(format!("and {} more equations", n - LISTED));
+            .push(format!("and {}", plural(n - LISTED, "more equation")));
     }
     let help = help(model, part, code, n.abs_diff(m));
     match model.components_in(&part.equations).as_slice() {
@@ -437,7 +439,7 @@ fn among_components(
         });
     }
     diagnostic.help(match has_other {
-        true => "mend the part with too many equations: what is too much there is missing here",
+        true => "correct the part with too many equations; this one follows from it",
         false => {
             "connect what is open, or add the equation or component that determines these unknowns"
         }
@@ -461,7 +463,7 @@ fn help(model: &Model, part: &Part, code: Code, difference: usize) -> String {
             plural(difference, "equation")
         ),
         _ => format!(
-            "write {} more, or make a parameter of an unknown",
+            "write {} more, or turn an unknown into a parameter",
             plural(difference, "equation")
         ),
     }

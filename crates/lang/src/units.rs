@@ -185,6 +185,14 @@ fn written(unit: Unit) -> String {
             ..unit
         }
         .is(unit);
+    // A newton metre may be a torque or an energy, and stays in base units.
+    let named = ["N", "Pa", "W", "V", "Ohm", "F", "H", "T", "Wb"];
+    let named = named
+        .into_iter()
+        .find(|name| unit_of(name).is_some_and(|other| other.is(unit)));
+    if let Some(name) = named {
+        return name.to_string();
+    }
     match (Unit { size: 1.0, ..unit }).is(unit) {
         true => base,
         false if is_angle => "degrees".to_string(),
@@ -314,6 +322,7 @@ fn unknown_units(model: &Model) -> Vec<Diagnostic> {
         }
         told.push(unit);
         let symbols = SYMBOLS.iter().map(|(symbol, ..)| *symbol);
+        let meant = respelt(unit);
         let near = nearest(unit.trim_end_matches('s'), symbols)
             .or_else(|| nearest(unit, SYMBOLS.iter().map(|(symbol, ..)| *symbol)));
         messages.push(
@@ -324,6 +333,7 @@ fn unknown_units(model: &Model) -> Vec<Diagnostic> {
             )
             .label("this quantity is not compared with others")
             .help(match near {
+                _ if unit_of(&meant).is_some() => format!("write `{meant}`"),
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "write it in units such as m, kg, s, N, V, Ohm: kg.m2/s2".to_string(),
             }),
@@ -333,6 +343,70 @@ fn unknown_units(model: &Model) -> Vec<Diagnostic> {
         }
     }
     messages
+}
+
+/// Names of units as they are said, with their symbols.
+const NAMES: &[(&str, &str)] = &[
+    ("meter", "m"),
+    ("metre", "m"),
+    ("gram", "g"),
+    ("kilogram", "kg"),
+    ("second", "s"),
+    ("sec", "s"),
+    ("minute", "min"),
+    ("hour", "h"),
+    ("ampere", "A"),
+    ("amp", "A"),
+    ("kelvin", "K"),
+    ("celsius", "degC"),
+    ("radian", "rad"),
+    ("degree", "deg"),
+    ("hertz", "Hz"),
+    ("newton", "N"),
+    ("pascal", "Pa"),
+    ("joule", "J"),
+    ("watt", "W"),
+    ("coulomb", "C"),
+    ("volt", "V"),
+    ("farad", "F"),
+    ("ohm", "Ohm"),
+    ("siemens", "S"),
+    ("tesla", "T"),
+    ("henry", "H"),
+    ("liter", "l"),
+    ("litre", "l"),
+];
+
+/// A unit as people write it, in Modelica's spelling: `m/s^2` is `m/s2`, `N*m` is `N.m`, `Ω` is `Ohm`, `meters` is `m`.
+fn respelt(unit: &str) -> String {
+    let mut plain = String::new();
+    for letter in unit.replace(" /", "/").replace("/ ", "/").chars() {
+        match letter {
+            '^' => {}
+            '*' | '·' | '⋅' | ' ' => plain.push('.'),
+            'Ω' | '\u{2126}' => plain.push_str("Ohm"),
+            '°' => plain.push_str("deg"),
+            'µ' | 'μ' => plain.push('u'),
+            '²' => plain.push('2'),
+            '³' => plain.push('3'),
+            other => plain.push(other),
+        }
+    }
+    let plain = plain.replace("..", "");
+    let mut respelt = String::new();
+    for part in plain.split_inclusive(|c: char| !c.is_alphabetic()) {
+        let word = part.trim_end_matches(|c: char| !c.is_alphabetic());
+        let is = |name: &str| {
+            word.eq_ignore_ascii_case(name)
+                || word
+                    .strip_suffix('s')
+                    .is_some_and(|one| one.eq_ignore_ascii_case(name))
+        };
+        let symbol = NAMES.iter().find(|(name, _)| is(name));
+        respelt.push_str(symbol.map_or(word, |(_, symbol)| symbol));
+        respelt.push_str(&part[word.len()..]);
+    }
+    respelt
 }
 
 fn declared_dimension(unit: &str) -> Known {
@@ -511,6 +585,27 @@ impl Check<'_> {
         }
     }
 
+    /// The unit of an expression: as declared where it is a quantity alone, otherwise in base units.
+    fn written(&self, expr: ExprId, unit: Unit) -> String {
+        let model = self.model;
+        let declaration = match self.model.graph.node(expr) {
+            Node::Symbol(id) => match model.symbols.get(id) {
+                Symbol::Parameter(at) => Some(model.parameters[at].declaration),
+                Symbol::Input { input, order: 0 } => Some(model.inputs[input].declaration),
+                Symbol::Unknown { unknown, order: 0 } => {
+                    let of = &model.unknowns[unknown];
+                    of.velocity_of.is_none().then_some(of.declaration)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match declaration.map(|at| model.declarations[at].unit.as_str()) {
+            Some(declared) if unit_of(declared) == Some(unit) => declared.to_string(),
+            _ => written(unit),
+        }
+    }
+
     fn message(&self, clash: &Clash, span: Span, is_equation: bool) -> Diagnostic {
         let text = |expr: ExprId| {
             let text = self.model.text(expr, 400).unwrap_or_default();
@@ -518,7 +613,7 @@ impl Check<'_> {
         };
         let [(a, x), (b, y)] = clash.sides;
         let is_size = x.dimension == y.dimension;
-        let (x, y) = (written(x), written(y));
+        let (x, y) = (self.written(a, x), self.written(b, y));
         let whole = shorten(self.model.sources.slice(span), 100);
         let (message, label) = match clash.at {
             None if is_equation => (
@@ -576,6 +671,12 @@ mod tests {
         assert_eq!(text("deg").as_deref(), Some("degrees"));
         assert_eq!(unit_of("1"), Some(Unit::NONE));
         assert_eq!(unit_of("furlong"), None);
+        assert_eq!(respelt("m/s^2"), "m/s2");
+        assert_eq!(respelt("N*m"), "N.m");
+        assert_eq!(respelt("kg m"), "kg.m");
+        assert_eq!(respelt("kΩ"), "kOhm");
+        assert_eq!(respelt("Meters/Second"), "m/s");
+        assert_eq!(respelt("newton"), "N");
         assert_eq!(unit_of("m2.5/s"), None);
     }
 }

@@ -1027,10 +1027,10 @@ impl Model {
                 }
                 _ => None,
             };
-            let at_start = options.from.is_none() && options.place.point.is_none();
+            let at_start = options.place.point.is_none();
             let named = match &no_run {
                 NoRun::NoStart(passport) if at_start && !passport.budget_reached => {
-                    daelight::refused_at_start(system, options.budget)
+                    daelight::refused_at_start(system, options.from, options.budget)
                 }
                 _ => None,
             };

@@ -20,4 +20,4 @@ pub use columns::{
     ColumnValues, TableColumn, columns_json, columns_parquet, csv, parquet, table_json, table_value,
 };
 pub use table::{Records, Table, csv_cells};
-pub use words::{count, cut, magnitude, short, tidy_number, unit_text};
+pub use words::{count, cut, magnitude, ordinal, short, tidy_number, told_time, unit_text};

@@ -9,6 +9,28 @@ pub fn count(number: usize, word: &str) -> String {
     }
 }
 
+/// `first`, `second`, …, `11th`.
+pub fn ordinal(number: usize) -> String {
+    let words = [
+        "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+        "tenth",
+    ];
+    match number.checked_sub(1).and_then(|at| words.get(at)) {
+        Some(word) => word.to_string(),
+        None => format!("{number}th"),
+    }
+}
+
+/// A time as it is told: without the last digits where these are only the rounding of a short number, as in
+/// 0.020000000000000004.
+pub fn told_time(time: f64) -> f64 {
+    let rounded: f64 = format!("{time:.8e}").parse().unwrap_or(time);
+    match (rounded - time).abs() <= 4096.0 * f64::EPSILON * time.abs() {
+        true => rounded,
+        false => time,
+    }
+}
+
 /// A text cut to a width, with dots.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
@@ -89,6 +111,19 @@ pub fn unit_text(unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_lose_what_is_only_rounding() {
+        for (time, told) in [
+            (0.020000000000000004, 0.02),
+            (1.9999999999999991, 2.0),
+            (1.5000000000001685, 1.5),
+            (1.5446260000352114, 1.5446260000352114),
+            (0.0, 0.0),
+        ] {
+            assert_eq!(told_time(time), told);
+        }
+    }
 
     #[test]
     fn units_are_printed_as_people_write_them() {

@@ -94,8 +94,9 @@ Quantities of different units that are added, compared or made equal are
 reported as warnings with both units; with --units strict they are errors, and
 numbers in the text have no unit, so that 10*sin(2*time) is no voltage.
 
-A model with more or fewer equations than unknowns is reported as a warning,
-with the equations and unknowns of the part where they do not match.
+A model with more equations than unknowns is reported as an error, one with
+fewer as a warning, with the equations and unknowns of the part where they do
+not match.
 
 Exit status: 0 the text is a model, maybe with too few equations; 1 it has
 mistakes, or more equations than unknowns.")]
@@ -175,10 +176,10 @@ value of the unknown x; --out has them in the columns d(y)/d(p).
 cost about one more run however many parameters there are. The number is an
 expression of the values at the end, or integral(EXPRESSION) over the run.
 
---input replaces an input by a spline through a column of a table whose first
-column is the time; the column has the name of the input unless another one is
-given. The spline has as many continuous derivatives as the model takes of the
-input; a note says when the data are too rough for that.
+--input replaces an input by a column of a table whose first column is the time;
+the column has the name of the input unless another one is given. Between the
+rows it follows straight lines, or a smooth spline where the model differentiates
+the input or the spline fits better; a note says when the data are too rough.
 
 Without --to, --from and --rtol the model's experiment annotation decides.
 A file named with --out gets the values that were computed even if the run ends
@@ -254,8 +255,8 @@ and the commands that repeat it. Plots can be saved as CSV. A stage that fails
 leaves its message in its place. Without --out the page gets the name of the
 model; --out - prints it.
 
-Exit status: 0 the page was written; 1 the same, but the model has mistakes and
-the page shows them.",
+Exit status: 0 the page was written; 1 the same, but the model has mistakes or
+no start: they are printed, too, and the page shows them.",
         mut_arg("json", |json| json.hide(true)))]
     Report(ReportArgs),
 

@@ -108,7 +108,7 @@ pub struct PlotArgs {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub to: Option<f64>,
 
-    /// The svg or png file; otherwise an svg beside the table.
+    /// The svg or png file; otherwise an svg beside the table, named after it and the columns.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 

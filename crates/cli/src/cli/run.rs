@@ -2,7 +2,7 @@
 
 use super::model::ModelArgs;
 use super::picture::{PictureArgs, RunPictureArgs};
-use super::values::{duration, number};
+use super::values::{duration, number, whole_number};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,7 +61,7 @@ pub struct SolveArgs {
     pub order: Option<usize>,
 
     /// Number of equally spaced output points.
-    #[arg(long, value_name = "NUMBER", conflicts_with = "save_at")]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "save_at", allow_hyphen_values = true, value_parser = whole_number)]
     pub points: Option<usize>,
 
     /// Output times, separated by commas.

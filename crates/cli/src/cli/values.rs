@@ -15,6 +15,12 @@ pub fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| wrong.to_string())
 }
 
+/// How many of something.
+pub fn whole_number(text: &str) -> Result<usize, String> {
+    let wrong = "not a whole number above 0, such as 201";
+    text.trim().parse().map_err(|_| wrong.to_string())
+}
+
 /// A duration such as `10s`, `500ms` or `2min`; a bare number means seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = with_unit(text, &[("ms", 1e-3), ("min", 60.0), ("s", 1.0)]);

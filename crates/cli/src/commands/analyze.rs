@@ -1,12 +1,13 @@
 //! The command `analyze`: the passport of a model.
 
-use super::models::{load_at_start, load_driven, refuse_time, with_events};
+use super::models::{load_at_start, load_driven, options, refuse_time, with_events};
 use super::plot::Picture;
 use crate::cli::{AnalyzeArgs, StructurePictureWord};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::{Place, record};
 use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
+use daelight_lang::Code;
 use daelight_plot::Figure;
 use daelight_show::record::AnalyzeRecord;
 use daelight_show::{picture, terminal};
@@ -58,10 +59,33 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
     let text = |report: &_| terminal::analyze(report, arguments.projectors);
     terminal.print(&report, text, model.json, model.out.as_deref())?;
     let is_known = passport.point.is_ok() || passport.indices().is_some();
-    Ok(match passport.budget_reached && !is_known {
-        true => Status::GaveUp,
-        false => Status::Done,
-    })
+    if passport.budget_reached && !is_known {
+        return Ok(Status::GaveUp);
+    }
+    match passport.point.is_err() && arguments.point.is_none() && !model.json {
+        true => Ok(contradiction(&system, arguments, terminal)),
+        false => Ok(Status::Done),
+    }
+}
+
+/// Shows what keeps the model from a consistent point, as `init` does, where that can be named.
+fn contradiction(system: &System, arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
+    if let Ok(mut loaded) = daelight::load(&arguments.model.model, &options(&arguments.model)) {
+        let told = loaded.diagnostics.len();
+        daelight::check(&mut loaded);
+        let found = &loaded.diagnostics[told..];
+        if found.iter().any(|one| one.code == Code::Overdetermined) {
+            terminal.show(found, &loaded.sources);
+            return Status::ModelAtFault;
+        }
+    }
+    match daelight::refused_at_start(system, arguments.at, Some(arguments.budget)) {
+        Some(found) if found.code == Code::InconsistentInitial => {
+            terminal.refuse(found, system.sources())
+        }
+        // The remarks say it.
+        _ => Status::Done,
+    }
 }
 
 /// The equations with their branches, where conditions of time decide: those of one mode hold at some times only.

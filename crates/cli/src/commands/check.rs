@@ -84,7 +84,7 @@ fn summary(model: &Model, balance: &Balance) -> String {
     lines.push(format!("  {}", rest.join(", ")));
     lines.push(match balance.is_balanced() {
         true => "  every unknown can be matched with an equation".to_string(),
-        false => "  equations and unknowns do not match; see the warnings".to_string(),
+        false => "  equations and unknowns do not match; see the messages".to_string(),
     });
     lines.join("\n") + "\n"
 }

@@ -6,7 +6,7 @@ use daelight::add_expressions;
 use daelight::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use daelight_plot::{Figure, Scale, Theme, TimeMark, png, svg};
 use daelight_show::picture::{self, LabelledTable};
-use daelight_show::{Records, Table};
+use daelight_show::{Records, Table, count};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -86,11 +86,54 @@ impl Picture {
     }
 }
 
+/// The file of a picture that was given none: named like the table and the columns, so that it takes the place of no other
+/// picture of the run.
+fn picture_file(arguments: &PlotArgs) -> PathBuf {
+    let words = arguments.more.iter().filter(|word| !is_table(word));
+    let mut name = arguments.table.with_extension("");
+    for word in words.chain(&arguments.against) {
+        let plain = |c: char| c.is_alphanumeric() || c == '_';
+        let parts: Vec<&str> = word
+            .split(|c| !plain(c))
+            .filter(|part| !part.is_empty())
+            .collect();
+        name.as_mut_os_string()
+            .push(format!("-{}", parts.join("-")));
+    }
+    name.as_mut_os_string().push(".svg");
+    name
+}
+
+/// Whether a word of the command names a table.
+fn is_table(word: &str) -> bool {
+    let ending = Path::new(word).extension();
+    ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
+}
+
+/// The names in a word: `x,y` are two columns; commas inside brackets belong to one.
+fn columns_in(word: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut depth = 0;
+    for letter in word.chars() {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            _ => {}
+        }
+        match names.last_mut() {
+            Some(name) if letter != ',' || depth > 0 => name.push(letter),
+            _ => names.push(String::new()),
+        }
+    }
+    names.retain(|name| !name.trim().is_empty());
+    names
+}
+
 /// Draws columns of a table.
 pub fn plot(arguments: &PlotArgs, terminal: &Terminal) -> Ended {
     let out = match &arguments.out {
         Some(out) => out.clone(),
-        None => arguments.table.with_extension("svg"),
+        None => picture_file(arguments),
     };
     let drawn = Picture::new(&out, arguments.dark, arguments.size)
         .and_then(|picture| Ok((picture, figure(arguments)?)));
@@ -150,20 +193,23 @@ fn figure(arguments: &PlotArgs) -> Result<Figure, Wrong> {
 
 /// The tables that the command names, with the words of the legend for each, and the columns.
 fn tables(arguments: &PlotArgs) -> Result<(Vec<LabelledTable>, Vec<String>), Wrong> {
-    let is_table = |word: &&String| {
-        let ending = Path::new(word.as_str()).extension();
-        ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
-    };
     let (more, names): (Vec<&String>, Vec<&String>) =
         arguments.more.iter().partition(|word| is_table(word));
-    let names: Vec<String> = names.into_iter().cloned().collect();
+    let names: Vec<String> = names
+        .into_iter()
+        .flat_map(|word| columns_in(word))
+        .collect();
     let paths: Vec<&Path> = std::iter::once(arguments.table.as_path())
         .chain(more.into_iter().map(Path::new))
         .collect();
     let labels = &arguments.labels;
     if !labels.is_empty() && labels.len() != paths.len() {
         return Err((
-            format!("{} labels for {} tables", labels.len(), paths.len()),
+            format!(
+                "{} for {}",
+                count(labels.len(), "label"),
+                count(paths.len(), "table")
+            ),
             "give one for each, separated by commas".to_string(),
         ));
     }

@@ -6,6 +6,7 @@ use super::values::check_written;
 use crate::cli::{Method, OnSingularity, ReportArgs};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::record::{self, PageOptions};
+use daelight_lang::{Code, Diagnostic};
 use daelight_show::page;
 use std::path::{Path, PathBuf};
 
@@ -32,11 +33,27 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
     options.with_run = !arguments.no_run;
     options.time_budget = arguments.time_budget;
     check_numbers(&options.solve).map_err(|wrong| terminal.wrong(wrong))?;
-    let loaded = load_model(model, daelight::Relations::Modes, terminal)?;
+    let mut loaded = load_model(model, daelight::Relations::Modes, terminal)?;
+    let shown = loaded.diagnostics.len();
+    daelight::check(&mut loaded);
+    // Unknowns that nothing determines may be meant; the page says what is free.
+    let is_kept = |found: &Diagnostic| found.code != Code::Underdetermined;
+    loaded.diagnostics.retain(is_kept);
+    terminal.show(&loaded.diagnostics[shown..], &loaded.sources);
+    let is_at_fault = loaded.diagnostics.len() > shown;
     if loaded.model.is_none() && loaded.usage_is_wrong() {
         return Err(Status::WrongUsage);
     }
-    let page = page::model(&record::page(&loaded, &options));
+    let shown = record::page(&loaded, &options);
+    let no_start = match &shown.start {
+        Some(Err(no_start)) if !is_at_fault => Some(no_start),
+        _ => None,
+    };
+    if let Some(no_start) = no_start {
+        terminal.tell(&no_start.text);
+    }
+    let is_at_fault = is_at_fault || no_start.is_some();
+    let page = page::model(&shown);
     let chosen = page_file(&model.model);
     let out = model.out.as_deref().unwrap_or(&chosen);
     terminal.answer(page::html(&page).as_bytes(), Some(out))?;
@@ -44,6 +61,7 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
         terminal.note(&[format!("the page is in {}", out.display())]);
     }
     match &loaded.model {
+        Some(_) if is_at_fault => Err(Status::ModelAtFault),
         Some(_) => Ok(Status::Done),
         None => Err(fault_status(&loaded)),
     }

@@ -185,10 +185,10 @@ pub fn refuse_at_start(
     model: &ModelArgs,
     terminal: &Terminal,
 ) -> Status {
-    let at_start = options.from.is_none() && options.place.point.is_none();
+    let at_start = options.place.point.is_none();
     let conflict = match &no_run {
         NoRun::NoStart(passport) if at_start && !passport.budget_reached && !model.json => {
-            daelight::refused_at_start(system, options.budget)
+            daelight::refused_at_start(system, options.from, options.budget)
         }
         _ => None,
     };

@@ -196,7 +196,12 @@ fn points(wanted: &SweepArgs) -> Result<SweepPoints, Wrong> {
     let axes = (wanted.over.iter())
         .map(|text| Axis::read(text))
         .collect::<Result<Vec<Axis>, String>>()
-        .map_err(|message| (message, "write --over L=0.5:2:40".to_string()))?;
+        .map_err(|message| {
+            (
+                message,
+                format!("write --over {}", like(wanted, "0.5:2:40")),
+            )
+        })?;
     let found = match (&wanted.list, wanted.random) {
         (Some(path), _) => list(path),
         (None, Some(n)) => SweepPoints::random(&axes, n, wanted.seed),
@@ -211,10 +216,21 @@ fn points(wanted: &SweepArgs) -> Result<SweepPoints, Wrong> {
     found.map_err(|message| {
         let help = match &wanted.list {
             Some(_) => "the first line names parameters, each other line is a point",
-            None => "write --over L=0.5:2:40, or --over L=0.5:2 --random 1000",
+            None => &format!(
+                "write --over {}, or --over {} --random 1000",
+                like(wanted, "0.5:2:40"),
+                like(wanted, "0.5:2")
+            ),
         };
         (message, help.to_string())
     })
+}
+
+/// A range as an example, of the parameter that `--over` names first.
+fn like(wanted: &SweepArgs, range: &str) -> String {
+    let named = wanted.over.first().and_then(|text| text.split_once('='));
+    let name = named.map_or("L", |(name, _)| name.trim());
+    format!("{name}={range}")
 }
 
 /// Points from a table whose columns are parameters.

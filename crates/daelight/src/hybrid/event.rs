@@ -487,7 +487,7 @@ impl Driver<'_> {
                 Some(first) if set[first].1 != value => {
                     let place = |line: Option<usize>| line.map_or(0, |line| line);
                     let why = format!(
-                        "`{}` is set to {} in line {} and to {value} in line {} at once; join the two with `elsewhen`",
+                        "`{}` is set to {} in line {} and to {value} in line {} at once; remove one, or join two `when`s with `elsewhen`",
                         self.model.unknowns[unknown].name,
                         set[first].1,
                         place(lines[first]),

@@ -25,7 +25,7 @@ pub fn feedforward(system: &System, found: &Feedforward) -> FeedforwardRecord {
     let status = status_of(&found.forward);
     let message = match (status, paths.is_empty()) {
         ("success", false) => {
-            format!("the forward model stays within {largest:.1e} of the prescribed motion")
+            format!("the forward model leaves the prescribed motion by {largest:.1e} at most")
         }
         ("success", true) => "no prescribed motion could be compared".to_string(),
         _ => "the run of the forward model did not reach its end".to_string(),

@@ -199,7 +199,7 @@ pub fn modes(model: &Model, listed: &[ListedMode], is_whole: bool) -> ModesRecor
 /// Which equations hold at the start of a model with events.
 pub fn start_conditions(start: &StartMode) -> String {
     let conditions = match start.conditions.is_empty() {
-        true => "no condition decides which equations hold".to_string(),
+        true => "the same equations hold between all of them".to_string(),
         false => format!(
             "these are the equations where {}",
             start.conditions.join(" and ")
@@ -252,7 +252,7 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
         HybridEnd::EndlessEvent { names } => failure(
             "event-loop",
             format!(
-                "the event at t = {reached} never settles: {} {} in every round; use pre(…) in one of the equations",
+                "the event at t = {reached} never settles: {} {} in every round; put the equation into a `when`, or use pre(…) for the value before",
                 listed(names),
                 if names.len() == 1 {
                     "changes"

@@ -10,13 +10,13 @@ use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
 use daelight_lang::{Code, Diagnostic, StopKind};
-use daelight_show::count;
 use daelight_show::record::{
     EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
     SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, Worth, ZeroDynamicsRecord,
     named_values,
 };
 use daelight_show::terminal::time_words;
+use daelight_show::{count, told_time};
 
 /// A factor this close to zero at a singular start is its locus.
 const ON_LOCUS: f64 = 1e-8;
@@ -239,7 +239,7 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
         StopReason::Stopped { time } => (
             "success",
             "stopped",
-            format!("stopped at t = {time}"),
+            format!("stopped at t = {}", told_time(*time)),
             *time,
         ),
         StopReason::Interrupted => (
@@ -274,7 +274,8 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
                 "singularity",
                 "escape",
                 format!(
-                    "the solution grows without bound towards t = {time} ({}), although its equations stay regular",
+                    "the solution grows without bound towards t = {} ({}), although its equations stay regular",
+                    told_time(*time),
                     names.join(", ")
                 ),
                 *time,
@@ -471,7 +472,7 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
         found.extend(jumped.into_iter().map(|j| {
             format!(
                 "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
-                time,
+                told_time(time),
                 system.unknowns()[j].name,
                 solution.expression_text(system, expr)
             )
@@ -479,6 +480,7 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
         found.extend(left_out.into_iter().map(|(j, row)| {
             let name = &system.unknowns()[j].name;
             let place = equation_place(system, row);
+            let time = told_time(time);
             format!("At t = {time} that impulse is in {place}, too: what it adds to `{name}` is left out.")
         }));
     }
@@ -691,11 +693,15 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
         NoRun::Fault(diagnostic) => return RunRefusal::Diagnostic(diagnostic),
         NoRun::NotSquare => (
             RefusalKind::ModelAtFault,
-            format!(
-                "{} equations for {} unknowns do not match",
+            match (
                 system.equations().n_equations(),
-                system.equations().n_unknowns()
-            ),
+                system.equations().n_unknowns(),
+            ) {
+                (n, m) if n == m => format!(
+                    "the {n} equations do not match the {n} unknowns: some have too many equations, others too few"
+                ),
+                (n, m) => format!("{n} equations for {m} unknowns do not match"),
+            },
             match system.equations().n_equations() < system.equations().n_unknowns() {
                 true => {
                     let missing =

@@ -22,9 +22,11 @@ pub fn sweep(sweep: &Sweep, rows: &[SweepRow], n_points: usize, out: Option<&Pat
         match (reasons.iter_mut()).find(|record| without_numbers(&record.reason) == reason) {
             Some(record) => {
                 record.count += 1;
-                record.reason = reason;
+                if record.reason != row.reason {
+                    record.reason = reason;
+                }
             }
-            // The reason of one row is told in full.
+            // The reason of one row, and one that all rows share, is told in full.
             None => reasons.push(ReasonRecord {
                 reason: row.reason.clone(),
                 count: 1,

@@ -390,6 +390,11 @@ fn times_within(solution: &Solution, (from, to): (f64, f64), n: usize) -> Vec<f6
     if ends.len() <= 4 * n {
         times.extend(ends);
     }
+    // Both sides of a switch, so that what jumps there is drawn as a jump.
+    for switch in solution.run.switches.iter().take(MOST_MARKS) {
+        let aside = f64::EPSILON.sqrt() * switch.time.abs().max(1.0);
+        times.extend([switch.time - aside, switch.time + aside]);
+    }
     for explained in solution.singularities.iter().take(MOST_MARKS) {
         let aside = (2..=8).map(|k| (to - from) * 10f64.powi(-k));
         times.extend(aside.flat_map(|d| [explained.found.time - d, explained.found.time + d]));

@@ -40,12 +40,13 @@ pub(super) fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> 
         .collect()
 }
 
-/// Tells that a run goes backwards although nobody asked for that end on the command line: a slip in the annotation, as a rule.
+/// Tells that a run goes backwards: a slip in the annotation or in the sign of `--to`, as a rule.
 pub(super) fn backwards(from: f64, to: f64, options: &SolveOptions) -> Option<String> {
-    (to < from && options.to.is_none()).then(|| {
-        format!(
+    (to < from).then(|| match options.to {
+        None => format!(
             "The run goes backwards in time: `StopTime = {to}` of the model lies before its start at t = {from}; --to sets another end."
-        )
+        ),
+        Some(_) => format!("The run goes backwards in time, from t = {from} to {to}."),
     })
 }
 

@@ -9,15 +9,30 @@ use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId};
 
 impl<'a> Elaborator<'a> {
+    /// Evaluates what stands beside a mistake, for the mistakes that are in it.
+    fn look_at(&mut self, rest: &[ChainLink]) {
+        for link in rest {
+            let _ = self.eval(link.operand);
+        }
+    }
+
     pub(super) fn eval_chain(&mut self, first: AstId, rest: &[ChainLink]) -> Checked<Value> {
         let start = self.ast.span(first);
-        let mut result = self.eval(first)?;
+        let begun = self.eval(first);
+        if begun.is_err() {
+            self.look_at(rest);
+        }
+        let mut result = begun?;
         if !matches!(result, Value::Text(_) | Value::Record(_) | Value::List(_)) {
             self.require_type(&result, Type::Real, start)?;
         }
-        for link in rest {
+        for (at, link) in rest.iter().enumerate() {
             let span = self.ast.span(link.operand);
-            let operand = self.eval(link.operand)?;
+            let operand = self.eval(link.operand);
+            if operand.is_err() {
+                self.look_at(&rest[at + 1..]);
+            }
+            let operand = operand?;
             if let (Value::Text(a), Value::Text(b), Arithmetic::Add) = (&result, &operand, link.op)
             {
                 result = Value::Text(format!("{a}{b}").into());

@@ -27,7 +27,10 @@ impl Elaborator<'_> {
                     format!("`{name}` has no meaning here"),
                 )
                 .label("a call whose result is not used")
-                .help("write an equation `… = …`"),
+                .help(match name.as_str() {
+                    "reinit" => "write `reinit(x, value)`",
+                    _ => "write an equation `… = …`",
+                }),
             ));
         }
         self.require_arity("assert", 2, 3, positional.len(), span)?;

@@ -110,9 +110,9 @@ impl<'a> Elaborator<'a> {
             _ => {
                 let span = self.bound_span(bound);
                 Err(self.error(
-                    Diagnostic::error(Code::TypeMismatch, span, "a unit is a text")
-                        .label("not a text")
-                        .help("write it in quotes, for example unit = \"m/s\""),
+                    Diagnostic::error(Code::TypeMismatch, span, "a unit is written in quotes")
+                        .label("not in quotes")
+                        .help("write for example unit = \"m/s\""),
                 ))
             }
         }

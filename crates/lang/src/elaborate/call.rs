@@ -172,7 +172,14 @@ impl<'a> Elaborator<'a> {
                 .label("needs the past of the run at a speed that may change")
                 .help("write `delay(u, T)` if the speed is constant"),
             )),
-            None => Err(self.unknown_function(name, name_span)),
+            None => {
+                let unknown = self.unknown_function(name, name_span);
+                // The mistakes inside it are told with it.
+                for &argument in positional {
+                    let _ = self.eval(argument);
+                }
+                Err(unknown)
+            }
         }
     }
 

@@ -481,7 +481,7 @@ impl<'a> Elaborator<'a> {
             .label(describe_dims(value.dims()))
             .related(name_span, describe_dims(dims))
             .help(match (dims, value.dims()) {
-                ([], _) => "declare the size behind the name, or give a scalar".to_string(),
+                ([], _) => "declare the size after the name, or give a scalar".to_string(),
                 (_, []) => {
                     let sizes: Vec<String> = dims.iter().map(usize::to_string).collect();
                     format!("write fill(…, {}) for equal elements", sizes.join(", "))

@@ -180,6 +180,14 @@ impl<'a> Elaborator<'a> {
                         .help("use parameters for its start and interval"),
                     ));
                 }
+                if let Some(value) = self.known(interval).filter(|value| *value <= 0.0) {
+                    let message = format!("the interval of `sample` is {value}");
+                    return Err(self.error(
+                        Diagnostic::error(Code::BadValue, span, message)
+                            .label("events would follow each other without end")
+                            .help("write `sample(start, interval)` with a positive interval"),
+                    ));
+                }
                 let unknown = self.stand_in("sample".to_string());
                 let sample = (unknown, start, interval, span);
                 self.discrete.samples.push(sample);
@@ -724,12 +732,14 @@ impl<'a> Elaborator<'a> {
             Diagnostic::error(
                 Code::Unsupported,
                 span,
-                format!("a variable of type {} is not supported", ty.word()),
+                format!("nothing gives the discrete variable `{name}` a value"),
             )
             .label(format!("`{name}` has no equation `{name} = …`"))
             .help(match ty {
-                Type::Boolean => "write its condition as a binding, as in `Boolean b = x > 0;`",
-                _ => "make it a parameter, or declare it Real",
+                Type::Boolean => format!(
+                    "write its condition, as in `Boolean {name} = x > 0;`, or `{name} = …` in a `when`"
+                ),
+                _ => format!("write `{name} = …` in a `when`, or make it a parameter"),
             }),
         );
     }

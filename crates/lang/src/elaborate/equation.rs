@@ -623,7 +623,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn unknown_equation(&mut self, name: &str, span: Span) -> super::Reported {
-        let help = match crate::diagnostic::nearest(name, ["lagrange", "assert"]) {
+        let help = match crate::diagnostic::nearest(name, ["lagrange", "assert", "annotation"]) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write an equation `… = …`".into(),
         };

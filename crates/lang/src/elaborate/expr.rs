@@ -152,7 +152,10 @@ impl<'a> Elaborator<'a> {
                         format!("expected a scalar, found {found}"),
                     )
                     .label(found)
-                    .help("choose an element with a subscript, or use sum(…)"),
+                    .help(match other {
+                        Value::Text(_) => "write a number, without quotes",
+                        _ => "choose an element with a subscript, or use sum(…)",
+                    }),
                 ))
             }
         }

@@ -608,14 +608,26 @@ impl Elaborator<'_> {
             let is_right = matches!(symbol, Some(Symbol::Unknown { unknown, order: 0 })
                 if differentiated.contains(&unknown));
             if !is_right {
+                let name = |unknown: &usize| format!("`{}`", self.unknowns[*unknown].name);
+                let others: Vec<String> = differentiated.iter().take(6).map(name).collect();
+                let label = match symbol {
+                    Some(Symbol::Unknown { unknown, .. }) => {
+                        format!("{} has no derivative there", name(&unknown))
+                    }
+                    _ => "not such a variable".to_string(),
+                };
+                let help = match others.is_empty() {
+                    true => "name a variable x with `der(x)` in the equations".to_string(),
+                    false => format!("{} can be set", others.join(", ")),
+                };
                 self.error(
                     Diagnostic::error(
                         Code::TypeMismatch,
                         reinit.span,
                         "`reinit` sets a variable whose derivative is in the equations",
                     )
-                    .label("not such a variable")
-                    .help("name a variable x with `der(x)` in the equations"),
+                    .label(label)
+                    .help(help),
                 );
             }
         }

@@ -54,7 +54,10 @@ impl<'a> Elaborator<'a> {
                 Variability::Parameter => continue,
                 Variability::Constant => "is a constant",
                 _ if variable.handed.causality == Causality::Input => {
-                    help = format!("change the binding of `{}` in the text", item.name);
+                    let name = &item.name;
+                    help = format!(
+                        "write `parameter Real {name}0 = 1; input Real {name} = {name}0;` and set {name}0"
+                    );
                     "is an input, not a parameter"
                 }
                 _ => {

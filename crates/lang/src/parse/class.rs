@@ -279,7 +279,7 @@ impl Parser<'_> {
     pub(super) fn class_name(&mut self) -> Option<(String, Span)> {
         let (mut name, mut span) = self.identifier("the name of the class")?;
         while self.eat(Kind::Dot) {
-            let (part, part_span) = self.identifier("a name behind the dot")?;
+            let (part, part_span) = self.identifier("a name after the dot")?;
             name.push('.');
             name.push_str(&part);
             span = span.to(part_span);
@@ -600,7 +600,7 @@ impl Parser<'_> {
                 self.expect(Kind::BraceClose, "`}`")?;
                 break;
             }
-            let (part, _) = self.identifier("a name behind the dot")?;
+            let (part, _) = self.identifier("a name after the dot")?;
             path.push('.');
             path.push_str(&part);
         }

@@ -4,7 +4,7 @@ use super::Parser;
 use crate::ast::{
     AstId, Causality, Class, Declaration, Flow, Modification, Prefixes, Redeclared, Variability,
 };
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::token::Kind;
 
@@ -27,7 +27,7 @@ impl Parser<'_> {
         let (first, _) = self.identifier("the name of a type")?;
         name.push_str(&first);
         while self.eat(Kind::Dot) {
-            let (part, _) = self.identifier("a name behind the dot")?;
+            let (part, _) = self.identifier("a name after the dot")?;
             name.push('.');
             name.push_str(&part);
         }
@@ -215,7 +215,7 @@ impl Parser<'_> {
                         start,
                         "expected a declaration, found an equation",
                     )
-                    .label("equations come behind the word `equation`")
+                    .label("equations come after the word `equation`")
                     .help("put `equation` before this line"),
                 );
             }
@@ -283,7 +283,7 @@ impl Parser<'_> {
             if !self.eat(Kind::Dot) {
                 return Some((name, start.to(self.previous_span())));
             }
-            let (part, _) = self.identifier("a name behind the dot")?;
+            let (part, _) = self.identifier("a name after the dot")?;
             name.push('.');
             name.push_str(&part);
         }
@@ -481,6 +481,7 @@ impl Parser<'_> {
             if is_ours {
                 list.push(self.nested(Self::modification)?);
             } else {
+                self.misspelt_annotation();
                 self.skip_entry()?;
             }
             if !self.eat(Kind::Comma) {
@@ -489,6 +490,23 @@ impl Parser<'_> {
         }
         self.expect(Kind::ParenClose, "`)`")?;
         Some(list)
+    }
+
+    /// Warns of an annotation that is almost one read here: without it the run would silently be another one.
+    fn misspelt_annotation(&mut self) {
+        let place = self.span();
+        let word = self.word(place);
+        if let Some(near) = nearest(word, ["experiment", "__daelight"]) {
+            self.report(
+                Diagnostic::warning(
+                    Code::UnknownAttribute,
+                    place,
+                    format!("the annotation `{word}` is not known, so it is left out"),
+                )
+                .label("not known")
+                .help(format!("did you mean `{near}`?")),
+            );
+        }
     }
 
     /// Skips to the comma or closing parenthesis behind an entry of an annotation.

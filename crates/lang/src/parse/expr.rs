@@ -490,7 +490,7 @@ impl Parser<'_> {
             }
             self.append_subscripts(&mut name, &subscripts);
             self.bump();
-            let (next, _) = self.identifier("a name behind the dot")?;
+            let (next, _) = self.identifier("a name after the dot")?;
             name.push('.');
             name.push_str(&next);
             let name = std::mem::replace(&mut part, next);

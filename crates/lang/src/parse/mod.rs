@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
                 start: behind.end.saturating_sub(1).max(behind.start),
                 ..behind
             };
-            (last, format!("{what} is missing behind this"))
+            (last, format!("{what} is missing after this"))
         } else {
             (span, format!("found {found}"))
         };
@@ -222,18 +222,7 @@ impl<'a> Parser<'a> {
                 format!("expected {what}, found {found}"),
             )
             .label(label)
-            .help(match (previous, self.kind()) {
-                (Kind::Number, Kind::Ident) if ENDS.contains(&what) && place == span => {
-                    format!("write `*` before it, or leave out `{word}` if it is a unit")
-                }
-                (Kind::Ident, Kind::Ident | Kind::Number)
-                    if place == span && FUNCTIONS.contains(&self.word(self.previous_span())) =>
-                {
-                    let function = self.word(self.previous_span());
-                    format!("write parentheses: `{function}({word})`")
-                }
-                _ => syntax_help(what, self.kind(), place == span),
-            })
+            .help(self.advice(what, place == span))
         };
         self.report(diagnostic);
         // An `end` that was meant as a name closes nothing.
@@ -241,6 +230,32 @@ impl<'a> Parser<'a> {
             self.bump();
         }
         false
+    }
+
+    /// What to do where something else stands in the place of `what`.
+    fn advice(&self, what: &str, same_line: bool) -> String {
+        let (word, before) = (self.word(self.span()), self.word(self.previous_span()));
+        let touches = self.gap().is_empty();
+        match (self.previous_kind(), self.kind()) {
+            (Kind::Number, Kind::Ident) if ENDS.contains(&what) && same_line => {
+                format!("write `*` before it, or leave out `{word}` if it is a unit")
+            }
+            (Kind::Ident, Kind::Ident | Kind::Number)
+                if same_line && FUNCTIONS.contains(&before) =>
+            {
+                format!("write parentheses: `{function}({word})`", function = before)
+            }
+            // Decimals with a comma: `0,5`.
+            (Kind::Number, Kind::Comma) if touches && self.kind_at(1) == Kind::Number => {
+                let decimals = self.word(self.tokens[self.position + 1].span);
+                format!("write decimals with a point: `{before}.{decimals}`")
+            }
+            // Derivatives with primes: `x''`.
+            (Kind::Ident, Kind::Quoted) if touches && word == "''" => {
+                format!("write the second derivative as `der(der({before}))`")
+            }
+            _ => syntax_help(what, self.kind(), same_line),
+        }
     }
 
     /// Takes a word that must come here. At the end of a line its absence is reported, and reading
@@ -397,6 +412,9 @@ fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
         ("`in`", Kind::Equal) => "write `for i in 1:n`".into(),
         ("`;`", Kind::Equal) => "an equation has one `=`; write a second equation".into(),
         (END_OF_EXPRESSION, Kind::Equal) => "write `==`, `<` or `>`".into(),
+        (END_OF_EXPRESSION, Kind::Comma) => {
+            "write one value here; give the option again for each further one".into()
+        }
         ("an expression", Kind::Star) => "write `*` for a product, `^` for a power".into(),
         ("`else`", _) => {
             "an `if` in an expression needs both values: add `else` and the other value".into()

@@ -67,7 +67,7 @@ fn modes_table(modes: &[ModeRecord]) -> Grid {
     let number = |n: Option<u64>| n.map_or("unknown".to_string(), |n| n.to_string());
     for mode in modes.iter().take(MAX_LISTED) {
         let conditions = match mode.conditions.is_empty() {
-            true => Inline::text("no condition decides"),
+            true => Inline::text("the same equations throughout"),
             false => Inline::code(mode.conditions.join(" and ")),
         };
         table.row([

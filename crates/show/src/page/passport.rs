@@ -4,7 +4,7 @@ use super::equations::{cut_off, formulas};
 use super::{Element, Fact, Grid, Inline, Mood, Section, framed, remarks, verbatim};
 use crate::record::{AnalyzeRecord, EquationRecord, FramedRecord};
 use crate::terminal::{self, index_rows, passport_summary};
-use crate::words::{count, short};
+use crate::words::{count, ordinal, short};
 use daelight_lang::shorten;
 
 /// Longest text in a cell.
@@ -61,7 +61,8 @@ pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
         ("regular", None) => {
             let free = report.strangeness.u.unwrap_or(0);
             let value = format!("{} free", count(free, "unknown"));
-            (value, "nothing determines them".to_string(), Mood::Plain)
+            let them = if free == 1 { "it" } else { "them" };
+            (value, format!("nothing determines {them}"), Mood::Plain)
         }
         ("singular", _) => {
             let kind = report.critical.as_ref().and_then(|c| c.kind.clone());
@@ -176,11 +177,7 @@ fn hidden(report: &AnalyzeRecord) -> Option<Section> {
         count(all.len(), "condition")
     )));
     let shown = all.iter().take(MAX_LISTED).map(|hidden| {
-        let order = match hidden.times_differentiated {
-            1 => "first derivative".to_string(),
-            2 => "second derivative".to_string(),
-            k => format!("derivative {k}"),
-        };
+        let order = format!("{} derivative", ordinal(hidden.times_differentiated));
         let left = (hidden.mathml.as_ref()).filter(|math| math.len() <= MAX_FORMULA);
         EquationRecord {
             mathml: left.map(|left| format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>")),

@@ -86,12 +86,12 @@ pub(super) fn sections(
         section.blocks.push(Element::text(text));
     }
     if !resting.is_empty() {
-        let text = format!("These rest: {}.", resting.join(", "));
+        let text = format!("Constant: {}.", resting.join(", "));
         section.blocks.push(Element::text(text));
     }
     let first = (!charts.is_empty()).then(|| Element::Chart(charts.remove(0)));
     if first.is_some() {
-        let text = "The first plot stands in the summary.";
+        let text = "The first plot is in the summary.";
         section.blocks.push(Element::text(text));
     }
     section
@@ -247,7 +247,7 @@ fn charts(view: &RunView, marks: &[TimeMark]) -> Plots {
     let all = &view.samples.series;
     let n_continuous = all.len().saturating_sub(view.n_discrete);
     let (resting, moving): (Vec<Numbered<'_>>, Vec<Numbered<'_>>) =
-        all.iter().enumerate().partition(|(_, one)| rests(one));
+        all.iter().enumerate().partition(|(_, one)| one.rests());
     let resting = resting.iter().map(|(_, one)| match one.values.first() {
         Some(value) => format!("{} = {}", one.name, short(*value)),
         None => one.name.clone(),
@@ -312,21 +312,6 @@ fn listed(members: &[TimeSeries]) -> String {
     }
 }
 
-/// Whether a curve would be a straight line along the axis: it changes by no more than rounding of its values.
-fn rests(series: &TimeSeries) -> bool {
-    let finite = || {
-        series
-            .values
-            .iter()
-            .copied()
-            .filter(|value| value.is_finite())
-    };
-    let least = finite().fold(f64::INFINITY, f64::min);
-    let most = finite().fold(f64::NEG_INFINITY, f64::max);
-    let size = least.abs().max(most.abs());
-    most - least <= f64::EPSILON.sqrt() * size
-}
-
 fn last_values(report: &SolveRecord) -> Element {
     let lead = if report.status == "success" {
         "At the end"
@@ -350,8 +335,8 @@ fn numbers(report: &SolveRecord, view: &RunView, marks: &[TimeMark]) -> Element 
     let mut table = Grid::new("What the run cost", &["count", "number"]).numeric(&[1]);
     let counts = [
         (format!("steps by {}", report.method), s.steps),
-        ("steps tried again".to_string(), s.rejected),
-        ("expansions into series".to_string(), s.jets),
+        ("steps rejected".to_string(), s.rejected),
+        ("jets".to_string(), s.jets),
         ("evaluations of the equations".to_string(), s.residuals),
         ("evaluations of the Jacobian".to_string(), s.jacobians),
         ("factorisations".to_string(), s.factorizations),

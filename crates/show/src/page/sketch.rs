@@ -3,7 +3,7 @@
 use super::Inline;
 use super::html::{Writer, json};
 use crate::scene::{Backdrop, Frame, Rectangle, Scene};
-use crate::words::unit_text;
+use crate::words::{short, unit_text};
 use daelight_plot::TimeMark;
 use std::fmt::Write;
 
@@ -346,8 +346,10 @@ impl Film {
             "span",
             &[("class", "paper")],
             &format!(
-                " Faint: {} instants from t = {first} to {last}.",
-                GHOSTS.min(n)
+                " Faint: {} instants from t = {} to {}.",
+                GHOSTS.min(n),
+                short(*first),
+                short(*last)
             ),
         );
         to.close("figcaption");

@@ -30,14 +30,22 @@ pub(super) fn instants(view: &RunView) -> Result<Figure, String> {
     let Rectangle { min, max } = stage.bounds;
     let mut panel = empty(stage);
     let paths = paths(stage, &view.along);
-    for path in &paths {
-        let line = Curve::line("", path.iter().copied());
+    for (number, path) in paths.iter().enumerate() {
+        let name = if number == 0 {
+            "path of the last point"
+        } else {
+            ""
+        };
+        let line = Curve::line(name, path.iter().copied());
         panel = panel.curve(line.ink().faded(0.5).width(0.6));
+    }
+    if let Some(first) = frames.first() {
+        panel = resting(stage, first).into_iter().fold(panel, Panel::curve);
     }
     let last = frames.len().saturating_sub(1).max(1) as f64;
     for (number, (frame, time)) in frames.iter().zip(times).enumerate() {
         let strength = FIRST_STRENGTH + (1.0 - FIRST_STRENGTH) * (number as f64 / last);
-        let time = format!("{} s", short(*time));
+        let time = format!("{} s", instant(*time, times));
         for curve in polylines(stage, frame, (strength, WIDER_AMONG_MANY), &time) {
             panel = panel.curve(curve);
         }
@@ -65,8 +73,41 @@ fn empty(stage: &Backdrop) -> Panel {
     Panel::new(label("horizontal"), label("vertical")).equal_axes()
 }
 
-/// The polylines of a frame: links with their joints, squares at joints that rest, dashes for lines that rest. The first
-/// line that moves has the name.
+/// A time among others, without digits that do not tell them apart.
+fn instant(time: f64, all: &[f64]) -> String {
+    let (Some(first), Some(last)) = (all.first(), all.last()) else {
+        return short(time);
+    };
+    let digit = 10f64.powf(((last - first).abs() / 1000.0).log10().floor());
+    match digit > 0.0 && digit.is_finite() {
+        true => short((time / digit).round() * digit),
+        false => short(time),
+    }
+}
+
+/// Whether all points of a polyline are fixed.
+fn rests(line: &[bool]) -> bool {
+    line.iter().all(|&is_fixed| is_fixed)
+}
+
+/// The polylines that rest, as dashes, to be drawn below the others.
+fn resting(stage: &Backdrop, frame: &Frame) -> Vec<Curve> {
+    let lines = frame.iter().zip(&stage.fixed);
+    let lines = lines.filter(|(_, fixed)| rests(fixed));
+    let points =
+        |line: &[[f64; 2]]| -> Vec<(f64, f64)> { line.iter().map(|&[x, y]| (x, y)).collect() };
+    lines
+        .map(|(line, _)| {
+            Curve::line("", points(line))
+                .ink()
+                .faded(0.6)
+                .dashed()
+                .width(0.7)
+        })
+        .collect()
+}
+
+/// The polylines of a frame that move: links with their joints, squares at joints that rest. The first one has the name.
 fn polylines(
     stage: &Backdrop,
     frame: &Frame,
@@ -75,13 +116,11 @@ fn polylines(
 ) -> Vec<Curve> {
     let mut curves = Vec::new();
     let mut name = Some(name);
-    let rests = |line: &[bool]| line.iter().all(|&is_fixed| is_fixed);
     let n_moving = stage.fixed.iter().filter(|line| !rests(line)).count();
     let mut n_drawn = 0;
     for (number, (line, fixed)) in frame.iter().zip(&stage.fixed).enumerate() {
         let points = line.iter().map(|&[x, y]| (x, y));
         if rests(fixed) {
-            curves.push(Curve::line("", points).ink().faded(0.6).dashed().width(0.7));
             continue;
         }
         n_drawn += 1;
@@ -190,7 +229,8 @@ pub fn configurations(report: &SingularRecord) -> Result<Figure, String> {
             Some(_) => panel.bare(),
             None => panel,
         };
-        let curves = polylines(&stage, frame, (1.0, WIDER_ALONE), "");
+        let mut curves = resting(&stage, frame);
+        curves.extend(polylines(&stage, frame, (1.0, WIDER_ALONE), ""));
         figure = figure.panel(curves.into_iter().fold(panel, Panel::curve));
     }
     Ok(figure.size(840, if n_columns == 1 { 480 } else { 270 }))

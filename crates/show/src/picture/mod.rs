@@ -48,6 +48,32 @@ impl TimeSeries {
         self
     }
 
+    /// Whether it would be a straight line along the axis: it changes by no more than rounding of its values.
+    pub(crate) fn rests(&self) -> bool {
+        let finite = || {
+            self.values
+                .iter()
+                .copied()
+                .filter(|value| value.is_finite())
+        };
+        let least = finite().fold(f64::INFINITY, f64::min);
+        let most = finite().fold(f64::NEG_INFINITY, f64::max);
+        let size = least.abs().max(most.abs());
+        most - least <= f64::EPSILON.sqrt() * size
+    }
+
+    /// The same curve without the rounding of one that rests, which would fill a panel.
+    fn without_noise(mut self) -> Self {
+        if self.rests()
+            && let Some(first) = self.values.iter().copied().find(|value| value.is_finite())
+        {
+            for value in self.values.iter_mut().filter(|value| value.is_finite()) {
+                *value = first;
+            }
+        }
+        self
+    }
+
     /// The size of its values where it is not at its largest: nine tenths of them are smaller.
     fn size(&self, evenly: &[usize]) -> f64 {
         let mut sizes: Vec<f64> = (evenly.iter())
@@ -149,7 +175,7 @@ fn grouped(
         if scale == Scale::Linear
             && let Some((low, high)) = limits(&group.curves(), &evenly)
         {
-            panel = panel.y_limits(low, high);
+            panel = panel.y_limits(low, high).title("axis cut off");
         }
         for one in &group.members {
             let points = times.iter().copied().zip(one.values.iter().copied());

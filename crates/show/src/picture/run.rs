@@ -108,7 +108,8 @@ fn margin_panel(view: &RunView, marks: &[TimeMark]) -> Option<Panel> {
 
 /// Unknowns over time, those of one unit together.
 pub fn unknowns(name: &str, samples: &RunSamples, marks: &[TimeMark]) -> Figure {
-    let series = samples.series.clone();
+    let series = samples.series.iter().cloned();
+    let series = series.map(TimeSeries::without_noise).collect();
     let (panels, n_left_out) = grouped(&samples.times, series, marks, Scale::Linear);
     let title = match n_left_out {
         0 => name.to_string(),

@@ -50,15 +50,15 @@ impl PathRecord {
                 let rest = if self.is_smooth_enough() {
                     ""
                 } else {
-                    ": too few, the forces jump or have impulses there"
+                    ": not smooth enough, so what follows from it jumps or has impulses there"
                 };
                 format!(
-                    "The motion of `{equation}` is differentiated {times}; at t = {} it {has}{rest}.",
+                    "The equation `{equation}` is differentiated {times}; at t = {} it {has}{rest}.",
                     short(seam)
                 )
             }
             _ => format!(
-                "The motion of `{equation}` is differentiated {times}; it is smooth enough throughout."
+                "The equation `{equation}` is differentiated {times}; it is smooth enough throughout."
             ),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{WIDTH, spectrum, table, wrapped};
 use crate::record::{AnalyzeRecord, StructuralRecord};
-use crate::words::{count, cut, short};
+use crate::words::{count, cut, ordinal, short};
 
 /// Most rows of a list on a page; JSON has them all.
 pub(super) const MAX_LISTED: usize = 12;
@@ -254,11 +254,7 @@ fn hidden(report: &AnalyzeRecord, page: &mut String) {
         page.push_str(&format!(
             "  {}\n      {} of {}\n",
             cut(&hidden.text, WIDTH - 2),
-            match hidden.times_differentiated {
-                1 => "first derivative".to_string(),
-                2 => "second derivative".to_string(),
-                k => format!("derivative {k}"),
-            },
+            format!("{} derivative", ordinal(hidden.times_differentiated)),
             cut(&hidden.from_equation, WIDTH - 28)
         ));
     }

@@ -5,7 +5,7 @@ use super::wrapped;
 use crate::record::{
     DiscretisationRecord, EnergyRecord, EventRecord, ModesRecord, SingularityRecord, SolveRecord,
 };
-use crate::words::{count, cut, magnitude, short};
+use crate::words::{count, cut, magnitude, short, told_time};
 use serde_json::Value;
 
 /// Components of an open direction below this are not told, nor directions of more components.
@@ -48,7 +48,7 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     if !report.switches.is_empty() {
         let listed = report.switches.iter().take(6);
         let times: Vec<String> = listed
-            .map(|s| format!("t = {} ({})", s.time, cut(&s.expression, 40)))
+            .map(|s| format!("t = {} ({})", told_time(s.time), cut(&s.expression, 40)))
             .collect();
         page.push_str(&wrapped(&format!(
             "{} passed: {}{}.",
@@ -110,7 +110,7 @@ pub fn guest(report: &SolveRecord, model: &str) -> String {
 
 /// A time with all its digits; small ones with a power of ten.
 fn exact(time: f64) -> String {
-    let text = format!("{time:?}");
+    let text = format!("{:?}", told_time(time));
     text.strip_suffix(".0").unwrap_or(&text).to_string()
 }
 
@@ -149,7 +149,7 @@ pub fn modes(report: &ModesRecord) -> String {
     let most = report.modes.iter().filter_map(|mode| mode.dof).max();
     for (at, mode) in report.modes.iter().enumerate() {
         let when = match mode.conditions.is_empty() {
-            true => "no condition decides".to_string(),
+            true => "the same equations throughout".to_string(),
             false => mode.conditions.join(" and "),
         };
         let text = match (&mode.singular, mode.index, mode.dof) {
@@ -223,7 +223,7 @@ fn events_text(report: &SolveRecord) -> String {
             break;
         }
         let when = match mode.conditions.is_empty() {
-            true => "no condition decides".to_string(),
+            true => "the same equations throughout".to_string(),
             false => cut(&mode.conditions.join(" and "), 60),
         };
         let number = |n: Option<u64>| n.map_or("unknown".to_string(), |n| n.to_string());
@@ -281,7 +281,7 @@ pub fn nature_words(found: &SingularityRecord) -> &'static str {
             "a branch point: beyond it the equations have no value, or another branch"
         }
         "branch" => "a branch point: the solution ends, its slope grows without bound",
-        "steep" => "where a slope is infinite: the solution goes on",
+        "steep" => "steep: a slope is infinite there, and the solution goes on",
         "unbounded" => "the solution grows without bound",
         "bifurcation" => {
             "a bifurcation: other solutions go through the same point, and nothing says which one goes on"
@@ -296,8 +296,8 @@ pub fn nature_words(found: &SingularityRecord) -> &'static str {
 /// A time, with how far off it may be.
 pub fn time_words(time: f64, uncertainty: Option<f64>) -> String {
     match uncertainty {
-        Some(uncertainty) => format!("{time} ± {uncertainty:.0e}"),
-        None => time.to_string(),
+        Some(uncertainty) => format!("{} ± {uncertainty:.0e}", told_time(time)),
+        None => told_time(time).to_string(),
     }
 }
 

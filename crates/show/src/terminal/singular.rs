@@ -214,6 +214,9 @@ fn page_of_conditions(
         let mut lists = condition.any_of.iter();
         let first = lists.next().map(|all| inequalities(all, &name));
         lines.push(match first.filter(|text| !text.is_empty()) {
+            Some(first) if first == "everywhere" => {
+                format!("    at least {} everywhere", condition.at_least)
+            }
             Some(first) => format!("    at least {} where {first}", condition.at_least),
             None => format!("    at least {} for all values", condition.at_least),
         });

@@ -246,7 +246,10 @@ fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
                     match order {
                         0 => format!("`{text}` (line {line})"),
                         1 => format!("the derivative of `{text}` (line {line})"),
-                        k => format!("derivative {k} of `{text}` (line {line})"),
+                        k => {
+                            let nth = daelight_show::ordinal(*k);
+                            format!("the {nth} derivative of `{text}` (line {line})")
+                        }
                     }
                 }
                 initial::Row::Initial { .. } => "an initial equation".to_string(),
