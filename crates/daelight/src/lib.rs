@@ -74,7 +74,7 @@ pub use pull::{Pulled, PulledPosition};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
-pub use sensitivity::{Sensitivities, sensitivities};
+pub use sensitivity::{Sensitivities, sensitivities, sensitivities_with_events};
 pub use session::{MOST_INPUT_DERIVATIVES, Seen, Session, Stepped};
 pub use signals::{Driven, InputColumn, drive, times_differentiated};
 pub use singular_time::TimeDerivative;

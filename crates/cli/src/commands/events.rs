@@ -4,7 +4,7 @@ use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::solve::{exit_status, refuse_at_start, requested_times, times_outside};
 use super::values::write_rows;
-use crate::cli::SolveArgs;
+use crate::cli::{SolveArgs, joined_names};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
 use daelight::hybrid::solve_sampled;
 use daelight::{NamedRows, SolveOptions, record};
@@ -33,12 +33,6 @@ pub fn solve(
         return Err(terminal.usage(
             "--stop-when needs a condition where a model has events",
             "write a relation, such as x > 1",
-        ));
-    }
-    if !arguments.sensitivity.is_empty() {
-        return Err(terminal.usage(
-            "--sensitivity is for models without events: derivatives jump at them",
-            "leave it out, or compare runs with --set",
         ));
     }
     let picture = Picture::wanted(&arguments.picture.file).map_err(|w| terminal.wrong(w))?;
@@ -70,17 +64,30 @@ pub fn solve(
     let of = (model, system);
     let is_asked = arguments.estimate_error;
     daelight::add_estimate_with_events(&mut report, of, &options, &solution, is_asked);
+    let derivatives = match arguments.sensitivity.is_empty() {
+        true => None,
+        false => {
+            let names = joined_names(&arguments.sensitivity);
+            let found = daelight::sensitivities_with_events(model, system, &options, &names);
+            let found = found.map_err(|diagnostic| terminal.refuse(*diagnostic, &model.sources))?;
+            record::add_sensitivities(&mut report, system, &found.1);
+            Some(found.1)
+        }
+    };
     let mut status = exit_status(report.status);
     if is_wanted {
         let written = rows
             .map_err(|message| terminal.usage(&message, "choose times within the run"))
-            .and_then(|taken| {
-                let (names, rows) = &taken;
-                report.samples = in_document.then(|| table_value(names, rows));
+            .and_then(|mut taken| {
                 if let Some(picture) = picture {
                     let drawn = drawn(&report, model, &taken, arguments.picture.what());
                     picture.write_or_note(drawn, terminal)?;
                 }
+                if let Some(found) = &derivatives {
+                    found.add_columns(&mut taken);
+                }
+                let (names, rows) = &taken;
+                report.samples = in_document.then(|| table_value(names, rows));
                 match &asked.out {
                     Some(path) => write_rows(path, names, rows, terminal),
                     None => Ok(()),

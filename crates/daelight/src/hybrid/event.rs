@@ -342,6 +342,7 @@ impl Driver<'_> {
         self.jumped.clear();
         self.impulses.clear();
         let time = self.point.time;
+        self.trace_event();
         self.remember();
         let mut causes = Vec::new();
         let mut line = None;
@@ -380,6 +381,7 @@ impl Driver<'_> {
             }
             self.settle(&mut reinitialised)?;
         }
+        self.trace_mode();
         reinitialised.append(&mut self.jumped);
         let changed = self.changes(&before, &point_before.values, &reinitialised);
         let energy_lost = match (self.model.energy, reinitialised.is_empty()) {
@@ -422,6 +424,7 @@ impl Driver<'_> {
             if round > 0 {
                 self.evaluate_relations(OnBorder::Kept);
             }
+            self.trace_round();
             self.evaluate_variables(false);
             self.evaluate_held();
             self.guarded_checks()?;
@@ -432,9 +435,11 @@ impl Driver<'_> {
             let is_new = self.read_now() != self.read_at;
             if (is_new || !set.is_empty())
                 && let Err(end) = self.restart(&set)
-                && !(set.is_empty() && self.find_mode(false))
             {
-                return Err(end);
+                self.trace_oddity();
+                if !(set.is_empty() && self.find_mode(false)) {
+                    return Err(end);
+                }
             }
             reinitialised.extend(set.iter().map(|&(unknown, _)| unknown));
             let is_settled = set.is_empty()
@@ -449,6 +454,7 @@ impl Driver<'_> {
             }
             if round >= MAX_ROUNDS {
                 let names = self.changing(&before);
+                self.trace_oddity();
                 return match self.find_mode(false) {
                     true => Ok(()),
                     false => Err(HybridEnd::EndlessEvent { names }),

@@ -16,6 +16,7 @@ mod restart;
 mod resume;
 mod scan;
 mod search;
+mod shadow;
 mod start;
 mod values;
 mod zeno;
@@ -29,6 +30,7 @@ pub use mode::Mode;
 pub(crate) use resume::{Middle, resume_hybrid};
 pub(crate) use scan::EventScan;
 pub use scan::Events;
+pub(crate) use shadow::{Change as Moving, Shadow, TracedEvent, model_in_mode, solve_traced};
 pub(crate) use start::conditions;
 pub use start::{
     DiscreteStart, Given, ListedMode, StartMode, changes_kind, equations_at_start, list_modes,
@@ -48,7 +50,8 @@ use daelight_integrate::{Statistics, StopReason, Trajectory};
 use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Span};
 use daelight_show::record::{SingularityRecord, SwitchRecord};
 use mode::Modes;
-use program::{Layout, Point, Program};
+pub(crate) use program::Point;
+use program::{Layout, Program};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -214,6 +217,8 @@ struct Driver<'m> {
     instants: Vec<u64>,
     /// What takes values while the run goes on; without it all legs are kept.
     sampler: Option<values::Sampler>,
+    /// What events did, where that is kept.
+    trace: Option<shadow::Trace>,
     /// What delayed expressions were.
     pasts: Vec<delay::Past>,
     out: HybridSolution,
@@ -333,6 +338,7 @@ impl<'m> Driver<'m> {
             slack: Vec::new(),
             instants: vec![0; hybrid.samples.len()],
             sampler: None,
+            trace: None,
             pasts: delay::Past::all(&delayed),
             out: HybridSolution {
                 from,

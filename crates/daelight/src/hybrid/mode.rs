@@ -132,7 +132,7 @@ impl<'m> Modes<'m> {
 }
 
 /// The continuous model under a combination of conditions, what ends a leg of it, and what is delayed.
-fn in_mode(
+pub(super) fn in_mode(
     model: &Model,
     hybrid: &Hybrid,
     key: &[bool],

@@ -6,7 +6,7 @@ use daelight_lang::{ChangedBy, Hybrid, Input, Model, Symbol, Symbols};
 
 /// Where expressions are evaluated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Point {
+pub(crate) struct Point {
     pub time: f64,
     pub values: Vec<f64>,
     pub rates: Vec<f64>,

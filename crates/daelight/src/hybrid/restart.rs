@@ -90,6 +90,7 @@ impl Driver<'_> {
                     .filter(|&u| guess[u] != found.jet.values()[u]);
                 self.jumped.extend(jumps);
                 self.set_at = self.point.time;
+                self.trace_oddity();
                 self.take_point(found);
                 return Ok(());
             }

@@ -297,7 +297,7 @@ impl HybridSolution {
     }
 
     /// The equations of a leg, with all that is discrete at its value.
-    pub(super) fn equations_of(&self, leg: &Stretch) -> Option<System> {
+    pub(crate) fn equations_of(&self, leg: &Stretch) -> Option<System> {
         let mut system = self.modes[leg.mode].system.clone();
         let changes = settings(&system, &self.held, &leg.parameters);
         system.set_parameters(&changes).ok()?;
