@@ -186,7 +186,7 @@ pub fn without_events(hybrid: Option<&Hybrid>) -> Result<(), Box<Diagnostic>> {
             Code::Unsupported,
             "the model has events, and its equations change with them",
         )
-        .help("`check`, `init`, `analyze` and a plain `solve` take it; for this describe the model between two events")
+        .help("`check`, `init`, `analyze` and `solve` take it; for this describe the model between two events")
         .into()),
     }
 }
