@@ -590,6 +590,8 @@ class Passport(Report):
         index, dof = self.differentiation.index, self.differentiation.dof
         if self.verdict == "singular":
             return "a singular point: no index exists here"
+        if self.verdict == "not-unique":
+            return "not uniquely solvable: unknowns are free or equations redundant"
         if index is None:
             return "its index is not decided here"
         return f"a {self.verdict} DAE of index {index} with {dof} degree{'s' if dof != 1 else ''} of freedom"

@@ -339,6 +339,7 @@ const access = async (browser, address) => {
     await choose(page, "robotic-arm");
     await arm(page);
     medians.arm = await drags(page, "x2", DRAGS);
+    await until(page, () => /5-A/.test(document.querySelector("#singular-times").textContent), "singular points are explained when the slider rests");
     await choose(page, "andrews");
     medians.andrews = await drags(page, "m1", DRAGS);
     await shot(page, "andrews");

@@ -8,6 +8,7 @@ use crate::outcome::{Because, Indices};
 use crate::reduction::{Conclusion, Pair, Reduction};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
+use crate::tolerances::ROUNDING;
 use daelight_linalg::Mat;
 use std::fmt;
 
@@ -301,6 +302,9 @@ impl CanonicalForm {
         let terms = absolute(&rows(&self.p, d, v)).product(&absolute(&columns));
         let moved_terms = absolute(&self.f).product(&absolute(&rate));
         let size = weighted(&terms, rho).max(weighted(&moved_terms, rho));
+        // A row of P is known to rounding beside its largest entry, whatever the entries of f are that it does not hold.
+        let floor = weighted(&absolute(&rows(&self.p, d, v)), rho) * weighted(&columns, rho);
+        let size = size.max(ROUNDING / SATISFIED * floor);
         let relative = if size > 0.0 {
             weighted(&residual, rho) / size
         } else {

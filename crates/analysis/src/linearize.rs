@@ -6,10 +6,11 @@ use crate::System;
 use crate::initial::{ConstraintArray, Row, Selection, TaylorJet, nominal};
 use crate::passport::free_unknowns;
 use crate::spectrum::{FiniteEigenvalue, MAX_DERIVATIVES, eigenvalues_within};
-use crate::structure::Structure;
-use daelight_linalg::{Lu, Mat, Qr};
+use crate::structure::{Offsets, Structure};
+use daelight_linalg::{GapRule, Lu, Mat, Qr, Svd};
 
-/// Errors of A above this part of its largest entry: the point is too close to a singular one.
+/// Errors of A above this part of its largest entry: the point is too close to a singular one. Directions along which a value or
+/// a rate is open move it by more than this, in units; the others by rounding.
 const TOO_UNCERTAIN: f64 = 1e-6;
 
 /// z' = A z + B v, w = C z + (D_0 + D_1 s + …) v, for small changes v of inputs and w of outputs, (5).
@@ -29,6 +30,33 @@ pub struct LinearModel {
     pub shifts: Vec<Mat>,
     /// The eigenvalues of A, the largest real part first.
     pub poles: Vec<FiniteEigenvalue>,
+}
+
+/// What a linear model is read off.
+#[derive(Clone, Copy, Debug)]
+pub enum LinearForm<'a> {
+    /// The derivatives that a structure asks for, which holds at the point, section 2.
+    Structure(&'a Structure),
+    /// All derivatives of all equations, section 2b.
+    Array {
+        /// The order from which on the array determines rates and constraints: the index.
+        order: usize,
+        /// Degrees of freedom.
+        n_states: usize,
+    },
+}
+
+impl LinearForm<'_> {
+    /// The coefficients of a jet that are needed.
+    pub fn n_coefficients(&self) -> usize {
+        match self {
+            Self::Structure(structure) => {
+                let offsets = structure.offsets().variable.iter();
+                1 + offsets.max().copied().unwrap_or(0)
+            }
+            Self::Array { order, .. } => order + 4,
+        }
+    }
 }
 
 /// A matrix with a bound of the error of each entry, (6).
@@ -81,20 +109,28 @@ impl Known {
     }
 }
 
-/// The linear model at a jet where the structure holds.
+/// The linear model at a jet, by the structure where it holds, else by the whole derivative array up to an order.
 ///
 /// `inputs` are the equations that give signals, `outputs` unknowns. `Err` tells why there is none.
 pub fn linearize(
     system: &System,
-    structure: &Structure,
-    (time, jet): (f64, &TaylorJet),
+    form: &LinearForm<'_>,
+    at: (f64, &TaylorJet),
     inputs: &[usize],
     outputs: &[usize],
 ) -> Result<LinearModel, String> {
-    let array = Array::new(system, structure, (time, jet), &[])?;
-    let states = array.states(system)?;
-    let solved = array.solved(&states, inputs)?;
-    let n_orders = (inputs.iter()).map(|&row| structure.offsets().equation[row] + 1);
+    let (array, states, solved) = match *form {
+        LinearForm::Structure(structure) => {
+            let array = Array::new(system, structure.offsets(), at, &[])?;
+            let states = array.states(system)?;
+            let solved = array.solved(&states, inputs)?;
+            (array, states, solved)
+        }
+        LinearForm::Array { order, n_states } => {
+            solved_whole(system, (order, n_states), at, inputs)?
+        }
+    };
+    let n_orders = inputs.iter().map(|&row| array.row_of[row].1);
     let n_orders = n_orders.max().unwrap_or(1);
     let n_states = states.len();
     let part = |unknowns: &[usize], order: usize, of: &dyn Fn(usize) -> Option<usize>, n: usize| {
@@ -147,6 +183,58 @@ pub fn linearize(
     })
 }
 
+/// Solutions of M X = R with a (generalised) inverse of M, refined once, and their errors by (6).
+fn answers(matrix: &Mat, inverse: &Mat, right: &[(usize, f64)]) -> Known {
+    let (n_rows, n) = (matrix.nrows(), matrix.ncols());
+    let mut found = Known::zeros(n, right.len());
+    let mut size = vec![0.0; n_rows];
+    for (column, &(row, factor)) in right.iter().enumerate() {
+        let mut x: Vec<f64> = (0..n).map(|i| inverse[(i, row)] * factor).collect();
+        let mut residual: Vec<f64> = matrix.mul_vec(&x).iter().map(|value| -value).collect();
+        residual[row] += factor;
+        let correction = inverse.mul_vec(&residual);
+        (x.iter_mut().zip(&correction)).for_each(|(x, change)| *x += change);
+        for (i, value) in x.into_iter().enumerate() {
+            found.values[(i, column)] = value;
+        }
+        for (i, size) in size.iter_mut().enumerate() {
+            let terms = (0..n).map(|j| (matrix[(i, j)] * found.values[(j, column)]).abs());
+            *size = terms.sum::<f64>() + if i == row { factor.abs() } else { 0.0 };
+        }
+        for i in 0..n {
+            let bound: f64 = (0..n_rows).map(|j| inverse[(i, j)].abs() * size[j]).sum();
+            found.errors[(i, column)] = 4.0 * n as f64 * f64::EPSILON * bound;
+        }
+    }
+    found
+}
+
+/// The whole array, the states and the answers, section 2b: the lowest order that determines values and rates.
+fn solved_whole(
+    system: &System,
+    (order, n_states): (usize, usize),
+    at: (f64, &TaylorJet),
+    inputs: &[usize],
+) -> Result<(Array, Vec<usize>, Known), String> {
+    let (n, m) = (
+        system.equations().n_unknowns(),
+        system.equations().n_equations(),
+    );
+    let mut why = String::new();
+    for order in order.max(1)..=order + 2 {
+        let offsets = Offsets {
+            equation: vec![order; m],
+            variable: vec![order + 1; n],
+        };
+        let array = Array::new(system, &offsets, at, &[])?;
+        match array.solved_by_ranks(system, n_states, inputs) {
+            Ok((states, solved)) => return Ok((array, states, solved)),
+            Err(because) => why = because,
+        }
+    }
+    Err(why)
+}
+
 /// The derivatives x_j^(s) in the units of the unknowns and of time, and the Jacobian by them.
 struct Array {
     /// Entries of J in these units, each row brought to size 1.
@@ -168,11 +256,10 @@ impl Array {
     /// The equations at a jet, then conditions.
     fn new(
         system: &System,
-        structure: &Structure,
+        offsets: &Offsets,
         (time, jet): (f64, &TaylorJet),
         conditions: &[Row],
     ) -> Result<Self, String> {
-        let offsets = structure.offsets();
         let (c, d) = (&offsets.equation, &offsets.variable);
         let n_columns: usize = d.iter().map(|d| d + 1).sum();
         if n_columns > MAX_DERIVATIVES {
@@ -260,6 +347,72 @@ impl Array {
         }
     }
 
+    /// The same without a structure: J has dependent rows, and derivatives of high order stay open. (7) decides which values and
+    /// rates do not.
+    fn solved_by_ranks(
+        &self,
+        system: &System,
+        n_states: usize,
+        inputs: &[usize],
+    ) -> Result<(Vec<usize>, Known), String> {
+        let words = |error: daelight_linalg::LinalgError| error.to_string();
+        let undecided =
+            || "the ranks of the equations and their derivatives are not decided".to_string();
+        let matrix = self.matrix(&[]);
+        let mut svd = Svd::new();
+        svd.factor(matrix.view()).map_err(words)?;
+        let rule = |matrix: &Mat, norm: f64| GapRule::new(matrix.nrows(), matrix.ncols(), norm);
+        let rank = svd.rank(&rule(&matrix, svd.norm())).decided();
+        let kernel = svd
+            .kernel_basis(rank.ok_or_else(undecided)?)
+            .map_err(words)?;
+        let n = self.first.len();
+        let values = Mat::from_fn(n, kernel.ncols(), |j, k| kernel.at(self.first[j], k));
+        let mut open = Svd::new();
+        open.factor(values.view()).map_err(words)?;
+        if n > 0 && open.rank(&rule(&values, 1.0)).decided() != Some(n_states) {
+            return Err(undecided());
+        }
+        let directions = values.matmul(&open.v().map_err(words)?.to_owned());
+        let directions = Mat::from_fn(n, n_states, |j, k| directions[(j, k)]);
+        let states = free_unknowns(system, &directions, &vec![1.0; n]);
+        if states.len() != n_states {
+            return Err("no unknowns determine the solutions nearby".to_string());
+        }
+        let matrix = self.matrix(&states);
+        svd.factor(matrix.view()).map_err(words)?;
+        let rank = svd
+            .rank(&rule(&matrix, svd.norm()))
+            .decided()
+            .ok_or_else(undecided)?;
+        let kernel = svd.kernel_basis(rank).map_err(words)?;
+        let is_open = |j: usize| {
+            let place = self.first[j];
+            (0..kernel.ncols()).any(|k| {
+                kernel.at(place, k).abs().max(kernel.at(place + 1, k).abs()) > TOO_UNCERTAIN
+            })
+        };
+        if (0..n).any(is_open) {
+            return Err("the equations do not determine all rates".to_string());
+        }
+        let (u, v) = (svd.u().map_err(words)?, svd.v().map_err(words)?);
+        let sigma = svd.singular_values();
+        let inverse = Mat::from_fn(matrix.ncols(), matrix.nrows(), |i, j| {
+            (0..rank).map(|k| v.at(i, k) * u.at(j, k) / sigma[k]).sum()
+        });
+        let right = self.right_sides(&states, inputs);
+        let found = answers(&matrix, &inverse, &right);
+        for (column, &(row, factor)) in right.iter().enumerate() {
+            let left = matrix.mul_vec(found.values.col(column));
+            let off =
+                |(i, value): (usize, &f64)| (value - if i == row { factor } else { 0.0 }).abs();
+            if left.iter().enumerate().map(off).fold(0.0, f64::max) > TOO_UNCERTAIN * factor.abs() {
+                return Err("the equations contradict a change of an input".to_string());
+            }
+        }
+        Ok((states, found))
+    }
+
     /// Columns of the solution that belong to each input, by the derivative of its signal.
     fn input_columns(&self, inputs: &[usize], n_states: usize) -> Vec<Vec<usize>> {
         let mut next = n_states;
@@ -271,17 +424,22 @@ impl Array {
         columns.collect()
     }
 
-    /// The answers y of (2) to a unit change of each state, then of each derivative of each input.
-    fn solved(&self, states: &[usize], inputs: &[usize]) -> Result<Known, String> {
-        let n = self.n_columns;
+    /// (J; S) of (2).
+    fn matrix(&self, states: &[usize]) -> Mat {
         let n_rows = self.rows.len();
-        let mut matrix = Mat::zeros(n, n);
+        let mut matrix = Mat::zeros(n_rows + states.len(), self.n_columns);
         for &(i, j, value) in &self.entries {
             matrix[(i, j)] += value;
         }
         for (k, &state) in states.iter().enumerate() {
             matrix[(n_rows + k, self.first[state])] = 1.0;
         }
+        matrix
+    }
+
+    /// The right sides of (2), each in one row: a unit change of each state, then of each derivative of each input.
+    fn right_sides(&self, states: &[usize], inputs: &[usize]) -> Vec<(usize, f64)> {
+        let n_rows = self.rows.len();
         let mut right: Vec<(usize, f64)> = (states.iter().enumerate())
             .map(|(k, &state)| (n_rows + k, 1.0 / self.sizes[state]))
             .collect();
@@ -293,33 +451,22 @@ impl Array {
                 right.push((row + order, self.rows[row + order] / factorial));
             }
         }
+        right
+    }
+
+    /// The answers y of (2) to the right sides.
+    fn solved(&self, states: &[usize], inputs: &[usize]) -> Result<Known, String> {
+        let matrix = self.matrix(states);
         let words = |error: daelight_linalg::LinalgError| error.to_string();
         let mut lu = Lu::new();
         lu.factor(matrix.view()).map_err(words)?;
-        let mut inverse = Mat::identity(n);
+        let mut inverse = Mat::identity(self.n_columns);
         lu.solve_many(inverse.view_mut()).map_err(words)?;
-        let mut found = Known::zeros(n, right.len());
-        let mut size = vec![0.0; n];
-        for (column, &(row, factor)) in right.iter().enumerate() {
-            // One step of refinement makes the error small entry by entry, in the sense of (6).
-            let mut x: Vec<f64> = (0..n).map(|i| inverse[(i, row)] * factor).collect();
-            let mut residual: Vec<f64> = matrix.mul_vec(&x).iter().map(|value| -value).collect();
-            residual[row] += factor;
-            let correction = inverse.mul_vec(&residual);
-            (x.iter_mut().zip(&correction)).for_each(|(x, change)| *x += change);
-            for (i, value) in x.into_iter().enumerate() {
-                found.values[(i, column)] = value;
-            }
-            for (i, size) in size.iter_mut().enumerate() {
-                let terms = (0..n).map(|j| (matrix[(i, j)] * found.values[(j, column)]).abs());
-                *size = terms.sum::<f64>() + if i == row { factor.abs() } else { 0.0 };
-            }
-            for i in 0..n {
-                let bound: f64 = (0..n).map(|j| inverse[(i, j)].abs() * size[j]).sum();
-                found.errors[(i, column)] = 4.0 * n as f64 * f64::EPSILON * bound;
-            }
-        }
-        Ok(found)
+        Ok(answers(
+            &matrix,
+            &inverse,
+            &self.right_sides(states, inputs),
+        ))
     }
 
     /// A derivative in the user's units.
@@ -355,7 +502,7 @@ impl Variations {
         structure: &Structure,
         at: (f64, &TaylorJet),
     ) -> Result<Self, String> {
-        let array = Array::new(system, structure, at, &[])?;
+        let array = Array::new(system, structure.offsets(), at, &[])?;
         let chosen = array.states(system)?;
         Self::factored(array, 0, chosen)
     }
@@ -368,7 +515,7 @@ impl Variations {
         conditions: &[Row],
         free: &[usize],
     ) -> Result<Self, String> {
-        let array = Array::new(system, structure, at, conditions)?;
+        let array = Array::new(system, structure.offsets(), at, conditions)?;
         Self::factored(array, conditions.len(), free.to_vec())
     }
 

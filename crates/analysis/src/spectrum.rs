@@ -5,7 +5,7 @@
 //! they are the zeros of the linearised plant: its zero dynamics. Numbers in parentheses refer to `docs/theory/spectrum.md`.
 
 use crate::initial::{TaylorJet, nominal};
-use crate::passport::{Passport, PointVerdict, Regularity, RepairPart};
+use crate::passport::{Passport, PointVerdict, Regularity};
 use crate::reduction::Reduction;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
@@ -128,9 +128,9 @@ impl Passport {
         if let PointVerdict::Singular { .. } = self.verdict {
             return Err("the point is singular".to_string());
         }
-        match (&part.regularity, &part.repair, self.indices()) {
-            (Regularity::Regular, _, _) => Ok(Separation::Structure(&part.structure)),
-            (_, RepairPart::Repaired(_), Some(indices)) => Ok(Separation::Ranks {
+        match (&part.regularity, self.indices()) {
+            (Regularity::Regular, _) => Ok(Separation::Structure(&part.structure)),
+            (_, Some(indices)) if self.verdict == PointVerdict::Regular => Ok(Separation::Ranks {
                 n_degrees_of_freedom: indices.strangeness.n_differential,
             }),
             _ => Err("the structure does not hold at the point".to_string()),

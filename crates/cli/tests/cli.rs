@@ -337,3 +337,73 @@ fn a_closed_pipe_is_no_error() {
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
 }
+
+/// What newcomers typed, and what the answer must name.
+#[test]
+fn slips_are_told_with_what_to_write() {
+    let model = |line: &str, annotation: &str| {
+        format!(
+            "model A Real x(start = 1, fixed = true), y; equation der(x) = -x; {line} annotation({annotation}); end A;"
+        )
+    };
+    let plain = model("y = 2*x;", "experiment(StopTime = 1)");
+    for (arguments, text, word) in [
+        (
+            &["check", "-"][..],
+            model("y = 2*x;", "experimnt(StopTime = 5)"),
+            "did you mean `experiment`?",
+        ),
+        (&["check", "-"], model("y = 0,5*x;", ""), "`0.5`"),
+        (&["check", "-"], model("y = x'';", ""), "der(der(x))"),
+        (
+            &["check", "-"],
+            model("y = a*b;", ""),
+            "`b` is not declared",
+        ),
+        (
+            &["check", "-"],
+            model("y = 2*x;", "experiment(StopTime = \"5\")"),
+            "without quotes",
+        ),
+        (
+            &["check", "-", "--to", "4"],
+            plain.clone(),
+            "'daelight solve' takes --to",
+        ),
+        (&["solve", "-", "--until", "3"], plain.clone(), "use '--to'"),
+        (
+            &["solve", "-", "--stop", "x"],
+            plain.clone(),
+            "use '--stop-when'",
+        ),
+        (
+            &["solve", "-", "--points", "-3"],
+            plain.clone(),
+            "not a whole number",
+        ),
+        (
+            &["solve", "-", "--to", "-1"],
+            plain.clone(),
+            "backwards in time",
+        ),
+        (
+            &["solve", "-", "--gradient", "x", "--to", "0"],
+            plain.clone(),
+            "has no length",
+        ),
+        (
+            &["solve", "-", "--sensitivity", "x.start"],
+            plain.clone(),
+            "write x for its start value",
+        ),
+        (&["help", "solve"], plain, "Integrate a model"),
+    ] {
+        let output = daelight_with_input(arguments, text.as_bytes());
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stderr),
+            String::from_utf8_lossy(&output.stdout)
+        );
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}

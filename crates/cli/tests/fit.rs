@@ -332,3 +332,101 @@ fn data_in_another_unit_of_time_are_told() {
         "{warnings}"
     );
 }
+
+#[test]
+fn a_fit_goes_on_behind_events() {
+    let text = "model Ball parameter Real e = 0.75, g = 9; Real h(start = 1, fixed = true), v(start = 0, fixed = true); \
+                equation der(h) = v; der(v) = -g; when h < 0 then reinit(v, -e*pre(v)); end when; end Ball;";
+    let mut random = Random(5);
+    let (e, g) = (0.83, 9.5_f64);
+    let (fall, mut data) = ((2.0 / g).sqrt(), "time,h\n".to_string());
+    for k in 0..40 {
+        let time = 0.03 * f64::from(k);
+        let h = match time < fall {
+            true => 1.0 - 0.5 * g * time * time,
+            false => e * g * fall * (time - fall) - 0.5 * g * (time - fall).powi(2),
+        };
+        writeln!(data, "{time},{}", h + 0.002 * normal(&mut random)).expect("a line");
+    }
+    let folder = folder("events");
+    std::fs::write(folder.join("ball.mo"), text).expect("a model");
+    std::fs::write(folder.join("ball.csv"), data).expect("data");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let found = document(&daelight(&[
+        "fit",
+        &path("ball.mo"),
+        "--data",
+        &path("ball.csv"),
+        "--parameters",
+        "e,g",
+        "--json",
+    ]));
+    for (at, truth) in [(0, e), (1, g)] {
+        let fitted = &found["parameters"][at];
+        let off = (number(&fitted["value"]) - truth).abs();
+        assert!(
+            off <= 4.0 * number(&fitted["error"]) && off < 0.05,
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn a_maximum_is_left() {
+    let folder = folder("maximum");
+    let text = "model W parameter Real w = 0; Real x(start = 0, fixed = true); equation der(x) = w^2; end W;";
+    std::fs::write(folder.join("w.mo"), text).expect("a model");
+    std::fs::write(
+        folder.join("w.csv"),
+        "time,x\n0.5,0.52\n1,1.01\n1.5,1.49\n2,2.02\n",
+    )
+    .expect("data");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let found = document(&daelight(&[
+        "fit",
+        &path("w.mo"),
+        "--data",
+        &path("w.csv"),
+        "--parameters",
+        "w",
+        "--json",
+    ]));
+    let w = number(&found["parameters"][0]["value"]).abs();
+    assert!((w - 1.003).abs() < 0.01, "{found}");
+}
+
+/// Two columns of six values, one five times as noisy as the other: the intervals of three parameters.
+#[test]
+fn few_values_in_several_columns_have_wide_enough_intervals() {
+    let text = "model F parameter Real k = 1, a = 1, b = 0.5; Real x(start = a, fixed = true), y(start = 0, fixed = true); \
+                equation der(x) = -k*x; der(y) = b*x - 0.3*y; end F;";
+    let model = model_with("f.mo", text, &[]);
+    let system = daelight::system(&model).expect("equations");
+    let (k, a, b) = (1.3_f64, 1.7, 0.8);
+    let folder = folder("few");
+    let (mut random, mut held, trials) = (Random(11), [0; 3], 100);
+    for _ in 0..trials {
+        let mut data = "time,x,y\n".to_string();
+        for at in 1..=6 {
+            let t = 0.4 * f64::from(at);
+            let x = a * (-k * t).exp() + 0.01 * normal(&mut random);
+            let y = b * a * ((-k * t).exp() - (-0.3 * t).exp()) / (0.3 - k);
+            writeln!(data, "{t},{x},{}", y + 0.05 * normal(&mut random)).expect("a line");
+        }
+        let path = folder.join("f.csv");
+        std::fs::write(&path, data).expect("data");
+        let options = FitOptions {
+            parameters: ["k", "a", "b"].map(String::from).to_vec(),
+            confidence: 0.95,
+            ..FitOptions::default()
+        };
+        let fit = daelight::fit(&model, &system, &path, &options).expect("a fit");
+        for (at, truth) in [k, a, b].into_iter().enumerate() {
+            let fitted = &fit.parameters[at];
+            let (_, half) = fitted.error.expect("an interval");
+            held[at] += usize::from((fitted.value - truth).abs() <= half);
+        }
+    }
+    // 95 of 100; 88 and less happen once in two hundred such tests. With the noise taken as known it was 81 to 90.
+    assert!(held.iter().all(|held| *held >= 89), "{held:?}");
+}

@@ -303,7 +303,7 @@ fn what_has_no_derivative_is_refused() {
         ),
         (
             "model A parameter Real p = 2; discrete Real d(start = 0); Real x; equation der(x) = p; when x > 1 then d = pre(d) + 1; end when; end A;",
-            "p",
+            "d",
             "events",
         ),
     ] {
@@ -365,4 +365,154 @@ fn times_of_infinite_rates_move() {
         1e-5,
         "by b",
     );
+}
+
+/// A ball that falls from h0 and is thrown back with e: its height and velocity after n bounces, and the time of the last.
+fn bounced(e: f64, g: f64, h0: f64, to: f64) -> (f64, f64) {
+    let fall = (2.0 * h0 / g).sqrt();
+    let (mut last, mut speed) = (fall, e * g * fall);
+    while last + 2.0 * speed / g < to {
+        last += 2.0 * speed / g;
+        speed *= e;
+    }
+    let since = to - last;
+    (speed * since - 0.5 * g * since * since, speed - g * since)
+}
+
+#[test]
+fn derivatives_of_a_bouncing_ball_are_those_of_its_closed_form() {
+    let text = "model Ball parameter Real e = 0.8, g = 9.81, h0 = 1; Real h(start = h0, fixed = true), v(start = 0, fixed = true); \
+                equation der(h) = v; der(v) = -g; when h < 0 then reinit(v, -e*pre(v)); end when; end Ball;";
+    let mut random = Random(71);
+    for _ in 0..4 {
+        let at = [
+            random.between(0.6, 0.9),
+            random.between(8.0, 11.0),
+            random.between(0.7, 1.4),
+        ];
+        let sets = ["e", "g", "h0"].map(|name| name.to_string());
+        let sets: Vec<String> = sets
+            .iter()
+            .zip(at)
+            .map(|(name, x)| format!("{name}={x:?}"))
+            .collect();
+        let mut arguments = vec!["--to", "1.6", "--sensitivity", "e,g,h0"];
+        for set in &sets {
+            arguments.extend(["--set", set]);
+        }
+        let found = solve(text, &arguments);
+        assert_eq!(found["sensitivities"]["until"], 1.6, "{found}");
+        for k in 0..3 {
+            // Differences of the closed form, extrapolated twice.
+            let step = 1e-3;
+            let value = |far: f64| {
+                let mut moved = at;
+                moved[k] += far * step;
+                let (h, v) = bounced(moved[0], moved[1], moved[2], 1.6);
+                [h, v]
+            };
+            let ends = [-2.0, -1.0, 1.0, 2.0].map(value);
+            for (j, unknown) in ["h", "v"].iter().enumerate() {
+                let slope =
+                    (ends[0][j] - 8.0 * ends[1][j] + 8.0 * ends[2][j] - ends[3][j]) / (12.0 * step);
+                close(
+                    by(&found, unknown, k),
+                    slope,
+                    1e-8,
+                    &format!("{unknown} {k} {sets:?}"),
+                );
+            }
+        }
+    }
+}
+
+/// Derivatives against differences of runs: conditions of state and of time that move, discrete numbers, `reinit` in a constraint.
+#[test]
+fn derivatives_of_models_with_events_agree_with_differences_of_runs() {
+    let texts: [(&str, &[&str], &str); 5] = [
+        (
+            "model Thermostat parameter Real p = 18.3, q = 20.7, r = 28; Real T(start = 15, fixed = true), E(start = 0, fixed = true); \
+             Boolean on(start = true, fixed = true); equation 3*der(T) = 5 - T + (if on then r else 0); der(E) = if on then r*T else 0; \
+             when T > q then on = false; elsewhen T < p then on = true; end when; end Thermostat;",
+            &["T", "E"],
+            "6.1",
+        ),
+        (
+            "model Relay parameter Real p = 1.2, q = 0.7, r = 0.2; Real x(start = 1, fixed = true), v(start = r, fixed = true); \
+             Integer n(start = 0, fixed = true); equation der(x) = v; der(v) = (if x > 0 then -p else q) - 0.1*v; \
+             when x > 0 then n = pre(n) + 1; end when; end Relay;",
+            &["x", "v"],
+            "7.3",
+        ),
+        (
+            "model Sampled parameter Real p = 0.17, q = 2.1, r = 1.4; Real x(start = 0, fixed = true), v(start = 0, fixed = true); \
+             discrete Real u(start = 0, fixed = true), I(start = 0, fixed = true); equation der(x) = v; der(v) = u - 1.4*v - x; \
+             when sample(0, p) then I = pre(I) + p*r*(sin(time) + 1 - x); u = q*(sin(time) + 1 - x) + I; end when; end Sampled;",
+            &["x", "v"],
+            "2.3",
+        ),
+        (
+            "model Timed parameter Real p = 0.4, q = 0.6, r = 1.1; Real x(start = 1, fixed = true), y(start = 0, fixed = true); \
+             discrete Real m(start = 0.5, fixed = true); equation der(x) = -r*x + m; der(y) = x*y + time; \
+             when time > p then m = x*q; reinit(x, x + m + time); elsewhen time > p + q then m = -x; end when; end Timed;",
+            &["x", "y"],
+            "1.7",
+        ),
+        (
+            "model Peg parameter Real p = 9.2, q = 0.85, r = 0.25; Real x(start = 0.8), y(start = -0.6), vx(start = 0, fixed = true), vy, F; \
+             equation der(x) = vx; der(y) = vy; der(vx) = -F*x; der(vy) = -F*y - p; x^2 + y^2 = 1; \
+             when x < -r then reinit(vx, -q*vx); end when; end Peg;",
+            &["x", "vy", "F"],
+            "2",
+        ),
+    ];
+    for (text, unknowns, to) in texts {
+        let found = solve(text, &["--to", to, "--sensitivity", "p,q,r"]);
+        for (k, name) in ["p", "q", "r"].iter().enumerate() {
+            let place = text.find(&format!("{name} = ")).expect("a parameter");
+            let at: f64 = text[place + 4..]
+                .split([',', ';'])
+                .next()
+                .and_then(|number| number.parse().ok())
+                .expect("a number");
+            let step = 1e-4 * at.abs().max(1.0);
+            let end = |far: f64| {
+                let set = format!("{name}={:?}", at + far * step);
+                let arguments = [
+                    "solve", "-", "--json", "--rtol", "1e-12", "--to", to, "--set", &set,
+                ];
+                let run = document(&daelight_with_input(&arguments, text.as_bytes()));
+                unknowns
+                    .iter()
+                    .map(|u| number(&run["final"][u]))
+                    .collect::<Vec<f64>>()
+            };
+            let ends = [-2.0, -1.0, 1.0, 2.0].map(end);
+            for (j, unknown) in unknowns.iter().enumerate() {
+                let slope =
+                    (ends[0][j] - 8.0 * ends[1][j] + 8.0 * ends[2][j] - ends[3][j]) / (12.0 * step);
+                let (own, size) = (by(&found, unknown, k), slope.abs().max(1.0));
+                assert!(
+                    (own - slope).abs() <= 1e-7 * size,
+                    "{unknown} by {name}: {own} for {slope}: {text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn derivatives_that_end_at_an_event_say_why() {
+    let clutch = "model Clutch parameter Real J = 3; Real w1(start = 10, fixed = true), w2(start = 0, fixed = true), tau; \
+                  Boolean locked(start = false, fixed = true); equation der(w1) = 2 - 0.1*w1 - tau; J*der(w2) = tau - 0.2*w2; \
+                  0 = if locked then w1 - w2 else tau; when time > 1 then locked = true; end when; end Clutch;";
+    let found = solve(clutch, &["--to", "2", "--sensitivity", "J"]);
+    let because = found["sensitivities"]["ended"].as_str().expect("why");
+    assert!(because.contains("values jump"), "{because}");
+    let late = "model Late parameter Real p = 1; Real x(start = 1, fixed = true); equation der(x) = -p*delay(x, 0.5); end Late;";
+    let refused = daelight_with_input(
+        &["solve", "-", "--sensitivity", "p", "--to", "1"],
+        late.as_bytes(),
+    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("`delay`"));
 }

@@ -21,6 +21,7 @@ mod gradient;
 mod hostile;
 mod house;
 mod init_cli;
+mod instants;
 mod inverse;
 mod lagrange;
 mod library;

@@ -170,7 +170,7 @@ fn shared_inputs(inverse: &System, forward: &Model) -> Result<Vec<String>, Box<D
         );
         return Err(Box::new(
             Diagnostic::placeless(Code::UnknownInput, message).help(
-                "declare the forces as inputs of the forward model, under their names in the inverse one",
+                "declare the forces as inputs of the forward model, as in `input Real F;`, under their names in the inverse one",
             ),
         ));
     }

@@ -1,7 +1,9 @@
 //! Parameters from measured runs: section 5 of `docs/theory/sensitivities.md`.
 
 use crate::files::{MOST_TABLE_BYTES, read_at_most, reason};
-use crate::sensitivity::{differentiated, directions, take_values, varied_system};
+use crate::sensitivity::{
+    Sensitivities, along_events, differentiated, directions, take_values, varied_system,
+};
 use crate::{Setup, SolveOptions, solve_prepared, span_of_run};
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, Model, MovedBy, nearest};
@@ -190,13 +192,19 @@ struct Look {
     slopes: Vec<Vec<Vec<f64>>>,
 }
 
+/// The setup of a model, and its derivatives with theirs.
+struct Made {
+    setup: Setup,
+    varied: System,
+    varied_setup: Setup,
+}
+
 /// A fit at work.
 struct Work<'a> {
     model: &'a Model,
     system: System,
-    setup: Setup,
-    varied: System,
-    varied_setup: Setup,
+    /// What runs and derivatives are made with; none for a model with events, whose modes have their own.
+    made: Option<Made>,
     at: Vec<usize>,
     directions: Vec<MovedBy>,
     data: Data,
@@ -220,9 +228,12 @@ impl Work<'_> {
             .collect();
         let set = self.system.set_parameters(&changes);
         set.map_err(|error| error.to_string())?;
-        take_values(&mut self.varied, &self.system);
         let options = self.options.after(self.began);
-        let run = solve_prepared(&self.system, &self.setup, &options, &mut |_| {});
+        let Some(made) = &mut self.made else {
+            return self.look_with_events(&options);
+        };
+        take_values(&mut made.varied, &self.system);
+        let run = solve_prepared(&self.system, &made.setup, &options, &mut |_| {});
         let Ok(base) = run else {
             return Err("there is no consistent start".to_string());
         };
@@ -233,10 +244,30 @@ impl Work<'_> {
         if base.reached() < self.data.last {
             return Err(format!("the run ends at t = {}", short(base.reached())));
         }
-        let with = (self.directions.clone(), &self.varied, &self.varied_setup);
+        let with = (self.directions.clone(), &made.varied, &made.varied_setup);
         let found = differentiated(self.model, &self.system, &base, &options, with);
         let found = found.map_err(|diagnostic| diagnostic.message.clone())?;
         let mut reader = base.reader(&self.system);
+        self.compare(&found, |time| reader.values(time).ok().flatten())
+    }
+
+    /// The same for a model with events.
+    fn look_with_events(&self, options: &SolveOptions) -> Result<Look, String> {
+        let with = (self.directions.clone(), &self.at[..]);
+        let found = along_events(self.model, &self.system, options, with);
+        let (run, found) = found.map_err(|diagnostic| diagnostic.message.clone())?;
+        if run.reached < self.data.last {
+            return Err(format!("the run ends at t = {}", short(run.reached)));
+        }
+        self.compare(&found, |time| run.look(time).ok().map(|seen| seen.0))
+    }
+
+    /// What a run and its derivatives leave of the data.
+    fn compare(
+        &self,
+        found: &Sensitivities,
+        mut values_at: impl FnMut(f64) -> Option<Vec<f64>>,
+    ) -> Result<Look, String> {
         let mut slopes = found.reader();
         let mut look = Look {
             left: Vec::new(),
@@ -245,8 +276,7 @@ impl Work<'_> {
         for (unknown, name, rows) in &self.data.columns {
             let (mut left, mut by) = (Vec::new(), Vec::new());
             for &(time, measured) in rows {
-                let values = reader.values(time).ok().flatten();
-                let values = values.ok_or(format!("{name} has no value at t = {time}"))?;
+                let values = values_at(time).ok_or(format!("{name} has no value at t = {time}"))?;
                 let parts = found.at(&mut slopes, time).ok_or_else(|| {
                     let why = found.ended.clone().unwrap_or_default();
                     format!("the derivatives end at t = {}: {why}", found.until)
@@ -270,6 +300,25 @@ impl Look {
             .collect();
         let cost = all.iter().map(|r| r * r).sum();
         (all, cost)
+    }
+
+    /// How much of each column the parameters take up: the sum of |u_i|^2 over its rows, J = U S V^T.
+    fn taken(&self, noise: &[f64], sizes: &[f64], rtol: f64) -> Vec<f64> {
+        let matrix = self.matrix(noise, sizes);
+        let mut svd = Svd::new();
+        let factored = svd.factor(matrix.view()).is_ok();
+        let rank = svd.rank(&ThresholdRule::with_error(svd.norm(), rtol)).rank;
+        let (Ok(u), true) = (svd.u(), factored) else {
+            return vec![0.0; self.left.len()];
+        };
+        let mut row = 0;
+        let of_column = |left: &Vec<f64>| {
+            let rows = row..row + left.len();
+            row = rows.end;
+            rows.map(|i| (0..rank).map(|k| u.col(k)[i].powi(2)).sum::<f64>())
+                .sum()
+        };
+        self.left.iter().map(of_column).collect()
     }
 
     /// Their derivatives by the parameters in units of the sizes.
@@ -348,7 +397,17 @@ pub fn fit(
     let data = Data::read(data, model, &options.columns)?;
     let directions = directions(model, system, &options.parameters)?;
     let at = positions(model, &directions, data.n())?;
-    let varied = varied_system(model, system, &directions, &at)?;
+    let made = match model.hybrid {
+        Some(_) => None,
+        None => {
+            let varied = varied_system(model, system, &directions, &at)?;
+            Some(Made {
+                setup: Setup::new(system),
+                varied_setup: Setup::new(&varied),
+                varied,
+            })
+        }
+    };
     let (from, _) = span_of_run(system, &options.run);
     let early = data
         .columns
@@ -365,10 +424,8 @@ pub fn fit(
     };
     let mut work = Work {
         model,
-        setup: Setup::new(system),
-        varied_setup: Setup::new(&varied),
+        made,
         system: system.clone(),
-        varied,
         at,
         directions,
         data,
@@ -391,23 +448,28 @@ pub fn fit(
         let (taken, ended) = work.descend(&mut look, &noise);
         (n_steps, end) = (n_steps + taken, ended);
         if n_rounds > 1 {
-            noise = work.noises(&look);
+            noise = work.noises(&look, &noise);
         }
     }
     Ok(work.judge(&look, &noise, &start, options.confidence, (n_steps, end)))
 }
 
 impl Work<'_> {
-    /// The noise of each column by what is left of it; one that is met exactly is known as well as the runs are, to ten tolerances.
-    fn noises(&self, look: &Look) -> Vec<f64> {
+    /// The noise of each column by what is left of it, (8a); one that is met exactly is known as well as the runs are, to ten
+    /// tolerances.
+    fn noises(&self, look: &Look, before: &[f64]) -> Vec<f64> {
         let rtol = crate::solve::tolerance(&self.system, &self.options);
         let mean = |sum: f64, n: usize| (sum / n.max(1) as f64).sqrt();
-        let one = |(left, (_, _, rows)): (&Vec<f64>, &Measured)| {
-            let rms = mean(left.iter().map(|r| r * r).sum(), left.len());
+        let one = |((left, (_, _, rows)), taken): ((&Vec<f64>, &Measured), f64)| {
+            let square: f64 = left.iter().map(|r| r * r).sum();
+            // A column that the parameters take up whole says nothing of its noise.
+            let rms = (square / (left.len() as f64 - taken).max(1.0)).sqrt();
             let size = mean(rows.iter().map(|(_, y)| y * y).sum(), rows.len());
             rms.max(10.0 * rtol * size).max(f64::MIN_POSITIVE)
         };
-        look.left.iter().zip(&self.data.columns).map(one).collect()
+        let taken = look.taken(before, &self.sizes(), rtol);
+        let columns = look.left.iter().zip(&self.data.columns);
+        columns.zip(taken).map(one).collect()
     }
 
     /// Sizes of the parameters, in which steps are measured.
@@ -474,7 +536,14 @@ impl Work<'_> {
             // The whole step says whether this is a minimum; a damped one may be short for other reasons.
             match damped_step(&matrix, &residuals, 0.0, rtol) {
                 None => return (taken, FitEnd::Open),
-                Some(whole) if is_short(&whole) => return (taken, FitEnd::Settled),
+                Some(whole) if is_short(&whole) => {
+                    // Along what the data do not see to first order it may be a maximum.
+                    match self.beside((&matrix, &rests), &values, (&residuals, noise), rtol) {
+                        None => return (taken, FitEnd::Settled),
+                        Some(found) => (values, *look) = found,
+                    }
+                    continue;
+                }
                 Some(_) => {}
             }
             let mut refused = None;
@@ -519,6 +588,39 @@ impl Work<'_> {
         (100, FitEnd::Open)
     }
 
+    /// Values beside these, along what the data do not see to first order, with a smaller sum of squares.
+    fn beside(
+        &mut self,
+        (matrix, rests): (&Mat, &[bool]),
+        values: &[f64],
+        (residuals, noise): (&[f64], &[f64]),
+        rtol: f64,
+    ) -> Option<(Vec<f64>, Look)> {
+        let (sizes, cost) = (self.sizes(), residuals.iter().map(|r| r * r).sum::<f64>());
+        let mut svd = Svd::new();
+        svd.factor(matrix.view()).ok()?;
+        let rank = svd.rank(&ThresholdRule::with_error(svd.norm(), rtol)).rank;
+        let v = svd.v().ok()?.to_owned();
+        let slack = self.noise_of_cost(residuals, noise, rtol);
+        // Far enough that a square shows, and not far in units of the parameters.
+        let far = rtol.powf(0.25).max(f64::EPSILON.powf(0.125));
+        for (k, sign) in (rank..sizes.len()).flat_map(|k| [(k, 1.0), (k, -1.0)]) {
+            let along = |i: usize| if rests[i] { 0.0 } else { v[(i, k)] };
+            let next = (0..sizes.len()).map(|i| values[i] + sign * far * along(i) * sizes[i]);
+            let next = self.within_bounds(next);
+            if next == values {
+                continue;
+            }
+            if let Ok(found) = self.look(&next)
+                && found.residuals(noise).1 < cost - slack
+            {
+                return Some((next, found));
+            }
+        }
+        let _ = self.look(values);
+        None
+    }
+
     /// How far the data go on behind the experiment of the model.
     fn beyond(&self) -> Option<(f64, f64)> {
         let (last, stop) = (self.data.last, self.model.experiment.stop_time?);
@@ -536,6 +638,43 @@ impl Work<'_> {
             spread,
         };
         columns.map(one).collect()
+    }
+
+    /// The degrees of freedom behind the error of each parameter, (9a): those of the columns that it comes from.
+    fn spread(&self, (svd, v): (&Svd, &Mat), seen: usize, freedom: usize) -> impl Fn(usize) -> f64 {
+        let mut parts: Vec<(Vec<f64>, f64)> = Vec::new();
+        let (u, mut row) = (svd.u().ok(), 0);
+        for (_, _, values) in &self.data.columns {
+            let rows = row..row + values.len();
+            row = rows.end;
+            let Some(u) = u.as_ref().filter(|_| self.data.columns.len() > 1) else {
+                continue;
+            };
+            let taken: f64 = (rows.clone())
+                .map(|i| (0..seen).map(|k| u.col(k)[i].powi(2)).sum::<f64>())
+                .sum();
+            let of_parameter = |p: usize| {
+                let weight = |i: usize| -> f64 {
+                    let terms = 0..seen;
+                    terms
+                        .map(|k| v[(p, k)] * u.col(k)[i] / svd.singular_values()[k])
+                        .sum()
+                };
+                rows.clone().map(|i| weight(i).powi(2)).sum()
+            };
+            let of_all = (0..v.nrows()).map(of_parameter).collect();
+            parts.push((of_all, (values.len() as f64 - taken).max(1.0)));
+        }
+        move |p| {
+            let whole: f64 = parts.iter().map(|(of, _)| of[p]).sum();
+            let apart: f64 = parts.iter().map(|(of, free)| of[p].powi(2) / free).sum();
+            let found = whole * whole / apart;
+            if found.is_finite() {
+                found.min(freedom as f64)
+            } else {
+                freedom as f64
+            }
+        }
     }
 
     /// What the fit is worth.
@@ -579,7 +718,8 @@ impl Work<'_> {
             let part = |m: usize| v[(i, m)] * v[(j, m)] / svd.singular_values()[m].powi(2);
             variance * (0..seen).map(part).sum::<f64>()
         };
-        let quantile = student_quantile(0.5 + 0.5 * confidence, freedom as f64);
+        let spread = self.spread((&svd, &v), seen, freedom);
+        let quantile = |i: usize| student_quantile(0.5 + 0.5 * confidence, spread(i));
         // A parameter is determined where no change that the data do not see moves it by more than its own error of rounding.
         let is_seen = |i: usize| {
             unseen
@@ -592,7 +732,7 @@ impl Work<'_> {
             Some(_) if !is_seen(i) => Err(NoInterval::NotDetermined),
             Some(at) => {
                 let error = of(at, at).sqrt() * sizes[i];
-                Ok((error, quantile * error))
+                Ok((error, quantile(at) * error))
             }
         };
         let fitted = |i: usize| Fitted {

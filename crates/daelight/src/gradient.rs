@@ -1,5 +1,6 @@
 //! The gradient of a number by many parameters, by the adjoint of the run: section 6 of `docs/theory/sensitivities.md`.
 
+mod events;
 mod signals;
 mod start;
 mod switches;
@@ -36,9 +37,11 @@ pub struct Gradient {
     pub by: Vec<String>,
     /// Its derivatives.
     pub gradient: Vec<f64>,
-    /// The run.
-    pub solution: Solution,
-    /// Steps of the adjoint.
+    /// The time reached.
+    pub time: f64,
+    /// Steps of the run.
+    pub n_steps: usize,
+    /// Steps of the adjoint; none where derivatives were carried forwards.
     pub n_adjoint_steps: usize,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
@@ -91,8 +94,12 @@ pub fn inside_integral(text: &str) -> Option<&str> {
 
 /// The names of all parameters that can be moved.
 pub fn all_parameters(model: &Model, system: &System) -> Vec<String> {
+    let held: Vec<usize> = (model.hybrid.iter())
+        .flat_map(|hybrid| hybrid.held_parameters())
+        .collect();
     let parameters = model.parameters.iter().enumerate();
     parameters
+        .filter(|(at, _)| !held.contains(at))
         .filter(|(at, p)| p.ty == Type::Real && system.parameters().settable(*at).is_ok())
         .map(|(_, p)| p.name.clone())
         .collect()
@@ -106,7 +113,9 @@ pub fn gradient(
     loss: &Loss,
     names: &[String],
 ) -> Result<Gradient, Box<Diagnostic>> {
-    crate::without_events(model.hybrid.as_deref())?;
+    if model.hybrid.is_some() {
+        return events::gradient(model, system, options, loss, names);
+    }
     let wanted = directions(model, system, names)?;
     let mut work = Work::new(model, system, options, loss)?;
     work.at_the_end(loss)?;
@@ -117,7 +126,8 @@ pub fn gradient(
         value: work.value,
         by: wanted.iter().map(|d| model.direction_name(*d)).collect(),
         gradient,
-        solution: work.base,
+        time: work.base.reached(),
+        n_steps: work.base.run.trajectory.segments().len(),
         n_adjoint_steps: work.n_steps,
         warnings: work.warnings,
     })

@@ -74,7 +74,7 @@ pub use pull::{Pulled, PulledPosition};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
-pub use sensitivity::{Sensitivities, sensitivities};
+pub use sensitivity::{Sensitivities, sensitivities, sensitivities_with_events};
 pub use session::{MOST_INPUT_DERIVATIVES, Seen, Session, Stepped};
 pub use signals::{Driven, InputColumn, drive, times_differentiated};
 pub use singular_time::TimeDerivative;
@@ -186,7 +186,7 @@ pub fn without_events(hybrid: Option<&Hybrid>) -> Result<(), Box<Diagnostic>> {
             Code::Unsupported,
             "the model has events, and its equations change with them",
         )
-        .help("`check`, `init`, `analyze` and a plain `solve` take it; for this describe the model between two events")
+        .help("`check`, `init`, `analyze` and `solve` take it; for this describe the model between two events")
         .into()),
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::analyze::{Place, system_error};
 use daelight_analysis::initial::TaylorJet;
-use daelight_analysis::linearize::{LinearModel, linearize as linear_model};
-use daelight_analysis::passport::Regularity;
+use daelight_analysis::linearize::{LinearForm, LinearModel, linearize as linear_model};
 use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
 use daelight_analysis::{Evaluator, FiniteEigenvalue, System};
 use daelight_expr::Node;
@@ -116,26 +115,27 @@ pub fn linearize(
             "`daelight init` tells what stands against one",
         ));
     };
-    let Some(part) = passport.structure() else {
-        return Err(fault(
-            "equations and unknowns do not match".to_string(),
-            "see `daelight check`",
-        ));
+    let refused = |because: String| {
+        fault(
+            format!("there is no linear model at t = {time}: {because}"),
+            "choose another point with --at or --point; `daelight analyze` tells more about this one",
+        )
     };
-    if !matches!(part.regularity, Regularity::Regular) {
-        return Err(fault(
-            format!("the structure of the equations does not hold at t = {time}"),
-            "see `daelight analyze`; write equations in which no derivative cancels, so that each gives one unknown",
-        ));
-    }
-    let structure = &part.structure;
-    let most = structure
-        .offsets()
-        .variable
-        .iter()
-        .copied()
-        .max()
-        .unwrap_or(0);
+    let separation = passport.separation().map_err(refused)?;
+    let form = match (separation, passport.indices()) {
+        (Separation::Structure(structure), _) => LinearForm::Structure(structure),
+        (
+            Separation::Ranks {
+                n_degrees_of_freedom,
+            },
+            indices,
+        ) => LinearForm::Array {
+            order: indices
+                .and_then(|found| found.differentiation_index)
+                .unwrap_or(1),
+            n_states: n_degrees_of_freedom,
+        },
+    };
     let mut jet = point.jet.clone();
     if options.at_rest {
         let Some(rest) = rest_point(&system, time, point.jet.values()) else {
@@ -144,19 +144,13 @@ pub fn linearize(
                 "give values near it with --point, or leave out --rest",
             ));
         };
-        jet = TaylorJet::at_rest(rest.values(), most + 1);
+        jet = TaylorJet::at_rest(rest.values(), form.n_coefficients());
     }
     let n = model.unknowns.len();
     let rows: Vec<usize> = (0..inputs.len())
         .map(|k| model.equations.len() + k)
         .collect();
     let at = (time, &jet);
-    let refused = |because| {
-        fault(
-            format!("there is no linear model at t = {time}: {because}"),
-            "choose another point with --at or --point",
-        )
-    };
     if let Some(switch) = switch_at(&system, at) {
         return Err(fault(
             format!(
@@ -165,9 +159,9 @@ pub fn linearize(
             "move the point to one side with --point or --set, or the time with --at",
         ));
     }
-    let found = linear_model(&system, structure, at, &rows, &outputs).map_err(refused)?;
-    let decides = spectrum(&system, Separation::Structure(structure), time, &jet)
-        .is_ok_and(|found: Spectrum| found.is_decisive);
+    let found = linear_model(&system, &form, at, &rows, &outputs).map_err(refused)?;
+    let decides =
+        spectrum(&system, separation, time, &jet).is_ok_and(|found: Spectrum| found.is_decisive);
     // Rates are as exact as the point.
     let is_at_rest = (0..system.unknowns().len()).all(|j| {
         jet.derivative(j, 1).abs() <= f64::EPSILON.sqrt() * jet.derivative(j, 0).abs().max(1.0)

@@ -4,8 +4,8 @@ use crate::solve::START_ORDER;
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::{Recovery, System};
 use daelight_expr::{ExprId, Fault, Jet, JetEvaluator, Values};
-use daelight_integrate::Trajectory;
 use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
+use daelight_integrate::{Inspector, Trajectory};
 use daelight_lang::{StopCondition, StopKind};
 use std::fmt;
 use std::ops::{ControlFlow, Deref, DerefMut};
@@ -49,6 +49,34 @@ impl WayBack {
                 }))
             }
         }
+    }
+
+    /// The same at a point between two steps that is brought onto the equations, (24a); `None` where there is none so near.
+    fn settled(
+        &mut self,
+        trajectory: &Trajectory,
+        time: f64,
+        settles: &mut Settles<'_>,
+    ) -> Option<Vec<f64>> {
+        let joined = self.values(trajectory, time).ok()??;
+        let n = trajectory.n();
+        let Settles {
+            inspector,
+            nominals,
+        } = settles;
+        let n_point = inspector.n_coefficients();
+        let room = self.recovery.as_ref().map_or(0, |r| r.inputs().n_orders());
+        let mut coefficients = vec![0.0; n_point.max(room * n)];
+        if !trajectory.coefficients(time, &mut coefficients)
+            || !inspector.settle(time, &mut coefficients[..n_point])
+        {
+            return None;
+        }
+        let jet = self.jet_of(time, (&coefficients, n), 1)?;
+        let most = inspector.most_apart();
+        let pairs = jet.values().iter().zip(&joined).zip(nominals);
+        let mut near = pairs.map(|((x, y), nominal)| (x - y).abs() <= most * nominal.max(x.abs()));
+        near.all(|near| near).then(|| jet.values().to_vec())
     }
 
     /// The jet of all unknowns, `n_orders` long, at a time that may lie a little beyond the end.
@@ -112,6 +140,14 @@ impl WayBack {
 pub struct Reader<'a> {
     pub(crate) trajectory: &'a Trajectory,
     pub(crate) way: Way<'a>,
+    /// What brings points between steps onto the equations, where pieces join derivatives less well than values.
+    pub(crate) settles: Option<Box<Settles<'a>>>,
+}
+
+/// What brings points between steps onto the equations, and the sizes of the unknowns.
+pub(crate) struct Settles<'a> {
+    pub inspector: Inspector<'a>,
+    pub nominals: Vec<f64>,
 }
 
 /// The way back of one reader, or of many.
@@ -143,6 +179,11 @@ impl DerefMut for Way<'_> {
 impl Reader<'_> {
     /// Values of all unknowns at a time within the run; `None` outside.
     pub fn values(&mut self, time: f64) -> Result<Option<Vec<f64>>, Fault> {
+        if let Some(settles) = &mut self.settles
+            && let Some(values) = self.way.settled(self.trajectory, time, settles)
+        {
+            return Ok(Some(values));
+        }
         self.way.values(self.trajectory, time)
     }
 

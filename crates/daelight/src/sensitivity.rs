@@ -1,6 +1,11 @@
 //! Derivatives of a run by parameters and start values, `docs/theory/sensitivities.md`.
 
+mod events;
 mod legs;
+
+pub(crate) use events::along_events;
+pub use events::sensitivities_with_events;
+pub(crate) use legs::rates_of;
 
 use crate::analyze::system_error;
 use crate::corner::corners;
@@ -28,6 +33,8 @@ pub struct Sensitivities {
     pub system: System,
     /// Their run, from switch to switch at which they jump.
     pub legs: Vec<Solution>,
+    /// The equations of each leg, where events change them; none where they are the same throughout.
+    pub systems: Vec<System>,
     /// Up to when the derivatives are known.
     pub until: f64,
     /// Why they end before the run does.
@@ -69,7 +76,9 @@ impl Sensitivities {
     pub fn reader(&self) -> LegReader<'_> {
         let reader = |leg: &'_ Solution| (leg.from, leg.reached());
         let spans = self.legs.iter().map(reader).collect();
-        let readers = self.legs.iter().map(|leg| leg.reader(&self.system));
+        let system = |at: usize| self.systems.get(at).unwrap_or(&self.system);
+        let legs = self.legs.iter().enumerate();
+        let readers = legs.map(|(at, leg)| leg.reader(system(at)));
         LegReader {
             spans,
             readers: readers.collect(),
@@ -84,8 +93,15 @@ impl Sensitivities {
             names.extend(unknowns.iter().map(|u| u.name.clone()));
         }
         let mut reader = self.reader();
-        for (time, values) in rows {
-            match self.at(&mut reader, *time) {
+        let times: Vec<f64> = rows.iter().map(|row| row.0).collect();
+        for (at, (time, values)) in rows.iter_mut().enumerate() {
+            // Of two rows at an event the first is the side before it.
+            let is_before = !self.systems.is_empty() && times.get(at + 1) == Some(time);
+            let found = match is_before {
+                true => reader.before(*time).map(|values| self.parts(&values)),
+                false => self.at(&mut reader, *time),
+            };
+            match found {
                 Some(parts) => values.extend(parts.into_iter().flatten()),
                 None => values.extend(std::iter::repeat_n(
                     f64::NAN,
@@ -124,10 +140,29 @@ impl LegReader<'_> {
         self.readers[at].values(time).ok().flatten()
     }
 
+    /// The same before the switch or the event at which a leg ends.
+    fn before(&mut self, time: f64) -> Option<Vec<f64>> {
+        let at = self.spans.iter().position(|span| span.1 >= time)?;
+        self.readers[at].values(time).ok().flatten()
+    }
+
     /// Their jet.
     pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
         let (at, time) = self.leg(time);
         self.readers[at].jet(time)
+    }
+}
+
+/// What can be named instead of something that the model does not have.
+fn names_to_give(model: &Model, wrong: &str) -> String {
+    if let Some(unknown) = wrong.strip_suffix(".start") {
+        return format!("write {unknown} for its start value");
+    }
+    let own = model.parameters.iter().filter(|p| !p.is_constant);
+    let own: Vec<&str> = own.map(|p| p.name.as_str()).take(8).collect();
+    match own.is_empty() {
+        true => "the model has no parameters; name an unknown for its start value".to_string(),
+        false => format!("its parameters are {}", own.join(", ")),
     }
 }
 
@@ -165,7 +200,7 @@ pub fn directions(
         let help = match nearest(name, known) {
             _ if name.contains(' ') => "separate names by commas".to_string(),
             Some(near) => format!("did you mean {near}?"),
-            None => "give names of parameters, or of unknowns for their start values".to_string(),
+            None => names_to_give(model, name),
         };
         Err(fault(
             format!("the model has no parameter and no unknown `{name}`"),
@@ -259,6 +294,16 @@ pub(crate) fn varied_system(
     held: &[usize],
 ) -> Result<System, Box<Diagnostic>> {
     crate::without_events(model.hybrid.as_deref())?;
+    led_system(model, system, directions, (held, &[]))
+}
+
+/// The same where some parameters move as further ones say.
+fn led_system(
+    model: &Model,
+    system: &System,
+    directions: &[MovedBy],
+    (held, led): (&[usize], &[usize]),
+) -> Result<System, Box<Diagnostic>> {
     if system.unknowns().len() != model.unknowns.len() {
         return Err(fault(
             "the free part of a model with fewer equations than unknowns has no derivative"
@@ -271,6 +316,7 @@ pub(crate) fn varied_system(
         directions: directions.to_vec(),
         driven: signals.iter().map(|(input, _)| *input).collect(),
         held: held.to_vec(),
+        led: led.to_vec(),
     };
     let varied = model.varied(&variation).map_err(|name| {
         fault(
@@ -286,7 +332,7 @@ pub(crate) fn varied_system(
 /// Gives a system the parameters of another one of the same model.
 pub(crate) fn take_values(varied: &mut System, system: &System) {
     let (own, other) = (varied.parameters(), system.parameters());
-    let changes: Vec<(usize, f64)> = (0..own.len())
+    let changes: Vec<(usize, f64)> = (0..own.len().min(other.len()))
         .filter(|&at| own.values()[at] != other.values()[at] && own.settable(at).is_ok())
         .map(|at| (at, other.values()[at]))
         .collect();
@@ -327,7 +373,27 @@ pub(crate) fn differentiated(
         ..options.clone()
     };
     let shape = (n, stride, &directions[..]);
-    let (found, warnings) = start(system, base, &options, (varied, setup), shape)?;
+    let found = start(system, base, &options, (varied, setup), shape)?;
+    carried(
+        (model, system),
+        base,
+        &options,
+        (directions, varied, setup),
+        found,
+    )
+}
+
+/// The derivatives of a run from their start on.
+fn carried(
+    (model, system): (&Model, &System),
+    base: &Solution,
+    options: &SolveOptions,
+    (directions, varied, setup): (Vec<MovedBy>, &System, &Setup),
+    (found, warnings): (Start, Vec<String>),
+) -> Result<Sensitivities, Box<Diagnostic>> {
+    let n = system.unknowns().len();
+    let stride = varied.unknowns().len() / (directions.len() + 1);
+    let shape = (n, stride, &directions[..]);
     let (corners, ended) = corners(system, base);
     let mut legs = Legs {
         model,
@@ -335,7 +401,7 @@ pub(crate) fn differentiated(
         base,
         varied,
         setup,
-        options: &options,
+        options,
         shape,
         done: Vec::new(),
     };
@@ -353,6 +419,7 @@ pub(crate) fn differentiated(
         times: Vec::new(),
         directions,
         legs,
+        systems: Vec::new(),
         n,
         stride,
         system: varied.clone(),

@@ -10,5 +10,6 @@ mod expressions;
 mod files;
 mod hybrid;
 mod loops;
+mod pencils;
 mod sweep_points;
 mod switching;

@@ -4,6 +4,7 @@ use crate::options::Tolerances;
 use crate::outcome::Failure;
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::Stages;
+use crate::tolerances::{MAX_RESIDUAL, UNEVEN};
 use daelight_linalg::{LinalgError, Svd};
 
 /// Most unknowns of a block whose singular values are computed at every point.
@@ -25,6 +26,7 @@ pub struct Inspector<'p> {
     /// Scales of rows and columns by block, from the first point.
     scales: Vec<(Vec<f64>, Vec<f64>)>,
     svd: Svd,
+    rtol: f64,
 }
 
 impl<'p> Inspector<'p> {
@@ -34,6 +36,7 @@ impl<'p> Inspector<'p> {
             stages: Stages::new(problem, 1, tolerances)?,
             scales: Vec::new(),
             svd: Svd::with_capacity(MAX_BLOCK, MAX_BLOCK),
+            rtol: tolerances.rtol,
         })
     }
 
@@ -41,6 +44,25 @@ impl<'p> Inspector<'p> {
     pub fn n_coefficients(&self) -> usize {
         let problem = self.stages.problem();
         (problem.max_unknown_offset() + 1) * problem.n()
+    }
+
+    /// Brings a point between two steps onto the equations, (24a), where that is possible.
+    pub fn settle(&mut self, time: f64, point: &mut [f64]) -> bool {
+        self.stages.set_point(time, point);
+        let solved = self
+            .stages
+            .factor()
+            .and_then(|()| self.stages.project(false));
+        let is_settled = solved.is_ok_and(|projected| projected.residual <= MAX_RESIDUAL);
+        if is_settled {
+            self.stages.point(point);
+        }
+        is_settled
+    }
+
+    /// What a value may differ by from that of a piece between steps, relative, before neither is believed.
+    pub fn most_apart(&self) -> f64 {
+        UNEVEN * self.rtol + f64::EPSILON.sqrt()
     }
 
     /// Looks at a point as it is.

@@ -364,6 +364,9 @@ impl Trajectory {
                 coefficients: keep(&point.coefficients),
             });
         }
+        for known in self.instants() {
+            kept.push_instant(known.time, keep(&known.coefficients));
+        }
         if let Some((end, last)) = self.end().zip(self.segments().last()) {
             kept.close(last.end, &keep(end));
         }

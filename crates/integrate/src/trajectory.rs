@@ -38,6 +38,8 @@ pub struct Trajectory {
     points: Vec<SavedPoint>,
     /// What is known of its very end better than the last piece tells it.
     end: Option<SavedPoint>,
+    /// Values at single times that neither piece beside them tells, in the order of the run.
+    instants: Vec<SavedPoint>,
     dense: bool,
 }
 
@@ -51,6 +53,7 @@ impl Trajectory {
             thin: Vec::new(),
             points: Vec::new(),
             end: None,
+            instants: Vec::new(),
             dense,
         }
     }
@@ -81,6 +84,27 @@ impl Trajectory {
         self.end = None;
     }
 
+    /// Keeps the values at the end so far, which no piece that follows tells.
+    pub(crate) fn push_instant(&mut self, time: f64, coefficients: Vec<f64>) {
+        self.instants.push(SavedPoint { time, coefficients });
+    }
+
+    /// Values at single times that no piece tells.
+    pub(crate) fn instants(&self) -> &[SavedPoint] {
+        &self.instants
+    }
+
+    /// What is known at a time beside the pieces.
+    fn known_at(&self, time: f64) -> Option<&SavedPoint> {
+        let (first, last) = self.span()?;
+        let direction = if last >= first { 1.0 } else { -1.0 };
+        let is_before = |known: &SavedPoint| (known.time - time) * direction < 0.0;
+        let instant = self.instants.get(self.instants.partition_point(is_before));
+        instant
+            .or(self.end.as_ref())
+            .filter(|known| known.time == time)
+    }
+
     /// The series of the very end, where one was kept.
     pub(crate) fn end(&self) -> Option<&[f64]> {
         self.end.as_ref().map(|end| &end.coefficients[..])
@@ -94,6 +118,7 @@ impl Trajectory {
             self.thin.truncate(n_segments);
             self.data.truncate(self.ends.last().copied().unwrap_or(0));
             self.end = None;
+            self.forget_instants();
         }
         self.points.truncate(n_points);
     }
@@ -104,7 +129,19 @@ impl Trajectory {
             self.push(segment, &other.series(k));
         }
         self.points.extend_from_slice(&other.points);
+        self.instants.extend_from_slice(&other.instants);
         self.end.clone_from(&other.end);
+    }
+
+    /// Forgets what is known beyond the last piece.
+    fn forget_instants(&mut self) {
+        let Some((first, last)) = self.span() else {
+            self.instants.clear();
+            return;
+        };
+        let direction = if last >= first { 1.0 } else { -1.0 };
+        let inside = |known: &SavedPoint| (known.time - last) * direction < 0.0;
+        self.instants.retain(inside);
     }
 
     /// Ends it at a time within its span.
@@ -228,7 +265,7 @@ impl Trajectory {
         let segment = self.find(time).unwrap_or(last);
         let offset = time - self.segments[segment].centre;
         shift(&self.series(segment), self.n, offset, into);
-        if let Some(end) = self.end.as_ref().filter(|end| end.time == time) {
+        if let Some(end) = self.known_at(time) {
             let known = into.iter_mut().zip(&end.coefficients);
             known.for_each(|(place, known)| *place = *known);
         }
@@ -240,7 +277,7 @@ impl Trajectory {
         let segment = self.find(time)?;
         let mut series = self.series(segment);
         let mut s = time - self.segments[segment].centre;
-        let end = self.end.as_ref().filter(|end| end.time == time);
+        let end = self.known_at(time);
         if let Some(end) = end.filter(|end| end.coefficients.len() > derivative * self.n) {
             (series, s) = (Cow::Borrowed(&end.coefficients[..]), 0.0);
         }

@@ -1,7 +1,7 @@
 //! A model together with its derivatives by parameters and start values: section 1 of `docs/theory/sensitivities.md`.
 
 use crate::model::{
-    Declared, DeclaredKind, Equation, Model, Origin, Symbol, Symbols, Type, Unknown,
+    Declared, DeclaredKind, Equation, Model, Origin, Parameter, Symbol, Symbols, Type, Unknown,
 };
 use daelight_expr::{ExprId, Graph, Walker};
 
@@ -23,6 +23,9 @@ pub struct Variation {
     pub driven: Vec<usize>,
     /// Parameters that were set themselves, so that their definitions do not count.
     pub held: Vec<usize>,
+    /// Parameters that move as further parameters say, one for each direction: those of the first direction behind all that are
+    /// there, then those of the next.
+    pub led: Vec<usize>,
 }
 
 /// How fast each parameter moves when one does; `None` for those that rest.
@@ -93,7 +96,10 @@ impl Model {
         let n_initial = model.initial_equations.len();
         for &direction in &variation.directions {
             let first = model.unknowns.len();
-            let rates = model.rates_of_parameters(direction, &variation.held);
+            let mut rates = model.rates_of_parameters(direction, &variation.held);
+            for &led in &variation.led {
+                rates[led] = Some(model.add_rate(led, direction));
+            }
             for unknown in 0..n {
                 let added = model.variation_of(unknown, direction, first, &rates);
                 model.unknowns.push(added);
@@ -110,6 +116,24 @@ impl Model {
             }
         }
         Ok(model)
+    }
+
+    /// A further parameter that is the rate of another one, zero for now.
+    fn add_rate(&mut self, parameter: usize, direction: MovedBy) -> ExprId {
+        let of = self.parameters[parameter].clone();
+        let name = format!("d({})/d({})", of.name, self.direction_name(direction));
+        let definition = self.graph.constant(0.0);
+        self.parameters.push(Parameter {
+            name,
+            value: 0.0,
+            definition,
+            min: None,
+            max: None,
+            ..of
+        });
+        let id = Symbol::Parameter(self.parameters.len() - 1);
+        let id = self.symbols.id(id);
+        self.graph.symbol(id)
     }
 
     /// Inputs whose signals move with a direction.

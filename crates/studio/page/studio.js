@@ -7,7 +7,7 @@ import { ParameterMap } from "./map.js";
 
 const $ = (id) => document.getElementById(id);
 const state = { source: null, name: "", saved: "", set: {}, start: {}, model: null, run: null, pinned: null, passport: null };
-/** Milliseconds from a change to its picture, the newest last. */
+/** Milliseconds from a slider's change to its picture, the newest last. */
 const timings = [];
 window.studio = { state, timings };
 
@@ -115,26 +115,30 @@ const mechanism = new Mechanism($("mechanism"), {
 let began = null;
 let pending = false;
 let underWay = null;
+let quickly = false;
 /** Runs with the newest values. A short run is let through, so that every picture of a drag is seen; a long one is given up. */
 const rerun = async (since) => {
   began = since ?? began ?? performance.now();
+  // While a slider moves, singular points are named and not explained; they are when it rests.
+  quickly = since !== undefined || (pending && quickly);
   // Remarks on an older run, and a closer look at it, do not belong to the next one.
   for (const one of ["remarks", "zoom"]) purposes[one].cancel();
   map.changed();
   if (underWay && performance.now() - underWay < 700) { pending = true; return; }
   const mine = underWay = performance.now();
-  const asked = began;
+  const [asked, quick] = [began, quickly];
   began = null;
   pending = false;
   const again = setTimeout(() => { if (pending && underWay === mine) { underWay = null; rerun(); } }, 720);
-  const answer = await purposes.run.ask({ ...question(), ask: "run", wanted: plots.wanted });
+  const answer = await purposes.run.ask({ ...question(), ask: "run", wanted: plots.wanted, quick });
   clearTimeout(again);
   if (underWay !== mine) return;
   underWay = null;
   if (answer) {
+    answer.quick = quick;
     show(answer);
     // Behind the next frame: the picture is painted then.
-    requestAnimationFrame(() => setTimeout(() => timings.push(performance.now() - asked)));
+    if (quick) requestAnimationFrame(() => setTimeout(() => timings.push(performance.now() - asked)));
   }
   if (pending) rerun();
 };
@@ -257,6 +261,7 @@ const slider = (one, values) => {
 
 const evidence = later(350, async () => {
   const asked = question();
+  if (state.run?.quick && state.run.marks?.length) rerun();
   for (const one of ["singular", "remarks"]) purposes[one].cancel();
   const passport = await purposes.passport.ask({ ...asked, ask: "passport" });
   if (!passport) return;

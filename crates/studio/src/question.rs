@@ -20,6 +20,8 @@ pub struct PageQuestion {
     pub to: Option<f64>,
     /// Whether removable singularities are passed.
     pub passes: bool,
+    /// Whether the picture is wanted at once, and what singular points are by name alone.
+    pub quick: bool,
     /// The part of the run that is looked at closely.
     pub part: Option<(f64, f64)>,
     /// Quantities that are wanted before all others.

@@ -4,7 +4,7 @@ use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::solve::{exit_status, refuse_at_start, requested_times, times_outside};
 use super::values::write_rows;
-use crate::cli::SolveArgs;
+use crate::cli::{SolveArgs, joined_names};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
 use daelight::hybrid::solve_sampled;
 use daelight::{NamedRows, SolveOptions, record};
@@ -35,12 +35,6 @@ pub fn solve(
             "write a relation, such as x > 1",
         ));
     }
-    if !arguments.sensitivity.is_empty() {
-        return Err(terminal.usage(
-            "--sensitivity is for models without events: derivatives jump at them",
-            "leave it out, or compare runs with --set",
-        ));
-    }
     let picture = Picture::wanted(&arguments.picture.file).map_err(|w| terminal.wrong(w))?;
     let span = daelight::span_of_run(system, &options);
     let progress = ProgressLine::new(span.0, span.1, terminal);
@@ -56,6 +50,7 @@ pub fn solve(
         false => Vec::new(),
     };
     let with_events = is_wanted && arguments.save_at.is_none();
+    let began = std::time::Instant::now();
     let found = solve_sampled(model, system, &options, (&times, with_events));
     if let Some(progress) = progress {
         progress.clear();
@@ -69,18 +64,32 @@ pub fn solve(
     report.warnings.extend(notes.into_iter().chain(outside));
     let of = (model, system);
     let is_asked = arguments.estimate_error;
-    daelight::add_estimate_with_events(&mut report, of, &options, &solution, is_asked);
+    let left = options.after(began);
+    daelight::add_estimate_with_events(&mut report, of, &left, &solution, is_asked);
+    let derivatives = match arguments.sensitivity.is_empty() {
+        true => None,
+        false => {
+            let names = joined_names(&arguments.sensitivity);
+            let found = daelight::sensitivities_with_events(model, system, &options, &names);
+            let found = found.map_err(|diagnostic| terminal.refuse(*diagnostic, &model.sources))?;
+            record::add_sensitivities(&mut report, system, &found.1);
+            Some(found.1)
+        }
+    };
     let mut status = exit_status(report.status);
     if is_wanted {
         let written = rows
             .map_err(|message| terminal.usage(&message, "choose times within the run"))
-            .and_then(|taken| {
-                let (names, rows) = &taken;
-                report.samples = in_document.then(|| table_value(names, rows));
+            .and_then(|mut taken| {
                 if let Some(picture) = picture {
                     let drawn = drawn(&report, model, &taken, arguments.picture.what());
                     picture.write_or_note(drawn, terminal)?;
                 }
+                if let Some(found) = &derivatives {
+                    found.add_columns(&mut taken);
+                }
+                let (names, rows) = &taken;
+                report.samples = in_document.then(|| table_value(names, rows));
                 match &asked.out {
                     Some(path) => write_rows(path, names, rows, terminal),
                     None => Ok(()),

@@ -21,6 +21,13 @@ pub fn gradient(arguments: &SolveArgs, options: SolveOptions, terminal: &Termina
             "give an expression of the model",
         ));
     };
+    let (from, to) = daelight::span_of_run(&driven.system, &options);
+    if from == to {
+        return Err(terminal.usage(
+            &format!("the run from t = {from} to {to} has no length"),
+            "give an end behind the start with --to",
+        ));
+    }
     let loss = match inside {
         Some(_) => Loss::Integral(expr),
         None => Loss::Final(expr),

@@ -157,6 +157,14 @@ fn figure(arguments: &PlotArgs) -> Result<Figure, Wrong> {
             (format!("{shown}: {because}"), help)
         });
     }
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && from > to
+    {
+        return Err((
+            format!("--from {from} lies behind --to {to}"),
+            format!("write --from {to} --to {from}"),
+        ));
+    }
     let (tables, names) = tables(arguments)?;
     if arguments.difference && tables.len() < 2 {
         return Err((

@@ -268,6 +268,24 @@ pub fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong>
     Ok(())
 }
 
+/// The model as a command names it, with the values that it was given: without them the command would look at another model.
+fn named(arguments: &ModelArgs) -> String {
+    let mut words = vec![arguments.model.clone()];
+    if let Some(class) = &arguments.class {
+        words.push(format!("--model {class}"));
+    }
+    words.extend(
+        arguments
+            .set
+            .iter()
+            .map(|set| match set.contains(['[', '{', ' ']) {
+                true => format!("--set \"{set}\""),
+                false => format!("--set {set}"),
+            }),
+    );
+    words.join(" ")
+}
+
 /// Why there is no run, in the words of whoever knows.
 pub fn refuse(
     system: &System,
@@ -276,7 +294,7 @@ pub fn refuse(
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Status {
-    let (kind, message, help) = match record::refusal(system, no_run, &arguments.model) {
+    let (kind, message, help) = match record::refusal(system, no_run, &named(arguments)) {
         RunRefusal::Diagnostic(diagnostic) => {
             return terminal.refuse(*diagnostic, system.sources());
         }

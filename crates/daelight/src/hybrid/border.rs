@@ -36,6 +36,20 @@ pub(super) fn size_of(
     (graph.sum(terms), along)
 }
 
+/// What a run with a relative tolerance takes for nothing in a relation with these slopes, given the nominal values of the unknowns.
+pub(super) fn least_of(slopes: &[Slope<f64>], nominals: &[f64], rtol: f64) -> f64 {
+    let parts = slopes.iter();
+    let sum: f64 = parts
+        .map(|s| s.2.abs() * nominals.get(s.0).copied().unwrap_or(1.0))
+        .sum();
+    rtol * sum
+}
+
+/// The nominal values of unknowns; 1 where none is given.
+pub(super) fn nominals(of: impl Iterator<Item = Option<f64>>) -> Vec<f64> {
+    of.map(|nominal| nominal.unwrap_or(1.0).abs()).collect()
+}
+
 /// Whether two sides agree as far as numbers tell; `size` is that of what they are made of, where it has a value, and `least`
 /// what the run takes for nothing.
 pub(super) fn is_border((a, b): (f64, f64), size: Option<f64>, least: f64) -> bool {

@@ -13,6 +13,7 @@ use daelight_integrate::watch::SCAN_ORDER;
 use daelight_lang::Hybrid;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The past of a delayed expression.
 pub(super) struct Past {
@@ -52,7 +53,7 @@ impl Past {
         tape: &Arc<Tape>,
         parameters: &[f64],
         leg: &mut Leg<'_>,
-        most: f64,
+        (most, deadline): (f64, Option<Instant>),
     ) -> Option<()> {
         let mut jet = Jet::new(Arc::clone(tape), SCAN_ORDER);
         jet.inputs_mut()
@@ -74,7 +75,8 @@ impl Past {
             let mut to = ends[at + n_steps - 1];
             let mut halvings = 0;
             loop {
-                let is_least = n_steps == 1 && halvings == SCAN_ORDER;
+                let is_late = || deadline.is_some_and(|deadline| Instant::now() > deadline);
+                let is_least = n_steps == 1 && (halvings == SCAN_ORDER || is_late());
                 let series = leg.series(&mut jet, 0.5 * (from + to))?;
                 if is_least || leg.fits(&mut jet, &series, (from, to), most)? {
                     self.signal.extend(to + self.by, &series);
@@ -124,7 +126,8 @@ impl Leg<'_> {
         if size(SCAN_ORDER) + size(SCAN_ORDER - 1) > most * greatest {
             return Some(false);
         }
-        for (time, offset) in [(from, -long), (to, long)] {
+        // Up to the end of its own step: the piece behind it meets it within rounding, which no halving lessens.
+        for (time, offset) in [(from, -long), (to.next_down(), long)] {
             let value = series.iter().rev().fold(0.0, |sum, c| c + offset * sum);
             if (self.series(jet, time)?[0] - value).abs() > most * greatest {
                 return Some(false);
@@ -216,9 +219,10 @@ impl Driver<'_> {
             way: solution.route.way_back_to(&mode.system, SCAN_ORDER + order),
         };
         let most = (SAFETY * self.out.rtol).max(ROUNDING);
+        let deadline = self.options.budget.map(|budget| self.since + budget);
         let pasts = self.pasts.iter_mut().zip(&mode.delayed);
         pasts
-            .map(|(past, tape)| past.record(tape, parameters, &mut leg, most))
+            .map(|(past, tape)| past.record(tape, parameters, &mut leg, (most, deadline)))
             .all(|kept| kept.is_some())
     }
 }

@@ -213,7 +213,78 @@ impl Driver<'_> {
     /// Whether a relation by its position is on its border, in the present mode and at the present point.
     pub(super) fn is_on_border(&mut self, place: usize) -> bool {
         let (point, values) = (self.point.clone(), self.values.clone());
-        self.is_on_border_at((place, 1.0), &point, &values)
+        let stays = (place.checked_sub(self.layout.relations))
+            .and_then(|at| self.staying.get(at))
+            .is_some_and(|stays| *stays);
+        let widths = match stays && !self.was_moved(place) {
+            true => super::scan::wide(self.out.rtol),
+            false => 1.0,
+        };
+        self.is_on_border_at((place, widths), &point, &values)
+    }
+
+    /// Whether the present event has moved the sides of a relation apart or together: what it sets is exact.
+    fn was_moved(&mut self, place: usize) -> bool {
+        let Some((point, parameters)) = &self.began else {
+            return false;
+        };
+        self.program.value(place, point, parameters);
+        let before = self.program.sides(place);
+        self.program.value(place, &self.point, &self.values);
+        let now = self.program.sides(place);
+        before.zip(now).is_none_or(|((a, b), (c, d))| {
+            let size = a.abs() + b.abs() + c.abs() + d.abs();
+            ((a - b) - (c - d)).abs() > ROUNDING * size
+        })
+    }
+
+    /// Finds the relations that the motion from here keeps on their border, (H3d).
+    pub(super) fn look_who_stays(&mut self) {
+        for (at, relation) in self.hybrid.relations.iter().enumerate() {
+            let place = self.layout.relations + at;
+            let is_looked_at = relation.by == ChangedBy::Unknowns && !self.modes.over.contains(&at);
+            // What is cheap first.
+            self.staying[at] = is_looked_at
+                && self.is_near(place)
+                && !self.moves(place)
+                && self.is_located(at)
+                && self.truth_behind(at).is_none();
+        }
+    }
+
+    /// Whether a relation is on its border, or has changed just now within what the point may be off.
+    fn is_located(&mut self, relation: usize) -> bool {
+        let place = self.layout.relations + relation;
+        if self.is_on_border(place) {
+            return true;
+        }
+        let (point, values) = (self.point.clone(), self.values.clone());
+        let wide = super::scan::wide(self.out.rtol);
+        self.is_now(self.flips[relation].0) && self.is_on_border_at((place, wide), &point, &values)
+    }
+
+    /// Whether the sides of a relation are near each other, or both are no larger than what rounding leaves.
+    fn is_near(&mut self, place: usize) -> bool {
+        self.program.value(place, &self.point, &self.values);
+        let near = f64::EPSILON.powf(0.25);
+        let is_near = |(a, b): (f64, f64)| (a - b).abs() <= near * (a.abs() + b.abs()).max(near);
+        self.program.sides(place).is_some_and(is_near)
+    }
+
+    /// Whether the difference of a relation's sides has a first derivative that is more than rounding, or that is not known here.
+    fn moves(&mut self, place: usize) -> bool {
+        let slopes = self.program.slopes(place, &self.point, &self.values);
+        let Some(slopes) = slopes else {
+            return true;
+        };
+        let (mut sum, mut size) = (0.0, 0.0f64);
+        for (unknown, _, slope) in slopes.iter().filter(|slope| slope.1 == 0) {
+            let term = slope * self.point.rates[*unknown];
+            sum += term;
+            size += term.abs();
+        }
+        let is_known = slopes.iter().all(|slope| slope.1 == 0);
+        is_known && sum.abs() > f64::EPSILON.sqrt() * size
     }
 
     /// The same at another point, with other parameters and so many times the width; sizes are those of the present mode.
@@ -316,7 +387,7 @@ impl Driver<'_> {
     }
 
     /// What is now was before, from now on.
-    fn remember(&mut self) {
+    pub(super) fn remember(&mut self) {
         for variable in &self.hybrid.variables {
             self.values[variable.previous] = self.values[variable.parameter];
         }
@@ -342,6 +413,7 @@ impl Driver<'_> {
         self.jumped.clear();
         self.impulses.clear();
         let time = self.point.time;
+        self.trace_event();
         self.remember();
         let mut causes = Vec::new();
         let mut line = None;
@@ -380,6 +452,7 @@ impl Driver<'_> {
             }
             self.settle(&mut reinitialised)?;
         }
+        self.trace_mode();
         reinitialised.append(&mut self.jumped);
         let changed = self.changes(&before, &point_before.values, &reinitialised);
         let energy_lost = match (self.model.energy, reinitialised.is_empty()) {
@@ -422,6 +495,7 @@ impl Driver<'_> {
             if round > 0 {
                 self.evaluate_relations(OnBorder::Kept);
             }
+            self.trace_round();
             self.evaluate_variables(false);
             self.evaluate_held();
             self.guarded_checks()?;
@@ -432,9 +506,11 @@ impl Driver<'_> {
             let is_new = self.read_now() != self.read_at;
             if (is_new || !set.is_empty())
                 && let Err(end) = self.restart(&set)
-                && !(set.is_empty() && self.find_mode(false))
             {
-                return Err(end);
+                self.trace_oddity();
+                if !(set.is_empty() && self.find_mode(false)) {
+                    return Err(end);
+                }
             }
             reinitialised.extend(set.iter().map(|&(unknown, _)| unknown));
             let is_settled = set.is_empty()
@@ -449,6 +525,7 @@ impl Driver<'_> {
             }
             if round >= MAX_ROUNDS {
                 let names = self.changing(&before);
+                self.trace_oddity();
                 return match self.find_mode(false) {
                     true => Ok(()),
                     false => Err(HybridEnd::EndlessEvent { names }),

@@ -16,6 +16,7 @@ mod restart;
 mod resume;
 mod scan;
 mod search;
+mod shadow;
 mod start;
 mod values;
 mod zeno;
@@ -29,6 +30,7 @@ pub use mode::Mode;
 pub(crate) use resume::{Middle, resume_hybrid};
 pub(crate) use scan::EventScan;
 pub use scan::Events;
+pub(crate) use shadow::{Change as Moving, Shadow, TracedEvent, model_in_mode, solve_traced};
 pub(crate) use start::conditions;
 pub use start::{
     DiscreteStart, Given, ListedMode, StartMode, changes_kind, equations_at_start, list_modes,
@@ -48,7 +50,8 @@ use daelight_integrate::{Statistics, StopReason, Trajectory};
 use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Span};
 use daelight_show::record::{SingularityRecord, SwitchRecord};
 use mode::Modes;
-use program::{Layout, Point, Program};
+pub(crate) use program::Point;
+use program::{Layout, Program};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -152,6 +155,8 @@ pub struct HybridSolution {
     pub events: Vec<Event>,
     /// The modes met.
     pub modes: Vec<Mode>,
+    /// How often accumulated events were passed.
+    pub accumulated: usize,
     /// When it was in which mode.
     pub spans: Vec<(usize, f64, f64)>,
     /// Why it ended.
@@ -198,6 +203,10 @@ struct Driver<'m> {
     impulses: Vec<(String, f64)>,
     /// Relations that the last leg kept on their border.
     resting: Vec<bool>,
+    /// Relations that the motion of the present leg keeps on their border.
+    staying: Vec<bool>,
+    /// When the work began.
+    since: std::time::Instant,
     /// The point and the parameters when the present event began.
     began: Option<(Point, Vec<f64>)>,
     /// For each relation the instant at which it changed last, and how often there.
@@ -208,12 +217,16 @@ struct Driver<'m> {
     set_at: f64,
     /// Relations whose events accumulated, at which the run goes on at rest.
     rested: Vec<usize>,
+    /// A relation whose events accumulated, whose sides stay equal since.
+    contact: Option<zeno::Contact>,
     /// Differences of the sides of relations that count as none, where others locate events.
     slack: Vec<f64>,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
     /// What takes values while the run goes on; without it all legs are kept.
     sampler: Option<values::Sampler>,
+    /// What events did, where that is kept.
+    trace: Option<shadow::Trace>,
     /// What delayed expressions were.
     pasts: Vec<delay::Past>,
     out: HybridSolution,
@@ -315,9 +328,12 @@ impl<'m> Driver<'m> {
         };
         let read = values::read_by_equations(model, hybrid);
         Self {
-            program: Program::new(model, &driven, &exprs, layout.relations..layout.limits),
+            program: Program::new(model, &driven, &exprs, layout.relations..layout.limits)
+                .with_nominals(border::nominals(unknowns.iter().map(|u| u.nominal))),
             layout,
             resting: vec![false; hybrid.relations.len()],
+            staying: vec![false; hybrid.relations.len()],
+            since: std::time::Instant::now(),
             began: None,
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
             quiet: (f64::NAN, 0.0),
@@ -330,9 +346,11 @@ impl<'m> Driver<'m> {
             impulses: Vec::new(),
             mode: 0,
             rested: Vec::new(),
+            contact: None,
             slack: Vec::new(),
             instants: vec![0; hybrid.samples.len()],
             sampler: None,
+            trace: None,
             pasts: delay::Past::all(&delayed),
             out: HybridSolution {
                 from,
@@ -342,6 +360,7 @@ impl<'m> Driver<'m> {
                 legs: Vec::new(),
                 events: Vec::new(),
                 modes: Vec::new(),
+                accumulated: 0,
                 spans: Vec::new(),
                 end: HybridEnd::Finished,
                 statistics: Statistics::default(),
@@ -387,6 +406,11 @@ impl<'m> Driver<'m> {
                     Err(end) => return end,
                 }
             }
+            match self.contact_ends() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(end) => return end,
+            }
             if let Err(end) = self.event() {
                 return end;
             }
@@ -427,8 +451,13 @@ impl<'m> Driver<'m> {
         };
         match rests {
             Ok(true) => {
+                self.out.accumulated += 1;
+                let how = match self.contact {
+                    Some(_) => "its sides stay equal, as long as that takes a push and no pull",
+                    None => "what they set rests",
+                };
                 self.out.warnings.push(format!(
-                    "Events ({}) accumulate at t = {limit}; from there on what they set rests.",
+                    "Events ({}) accumulate at t = {limit}; from there on {how}.",
                     names.join(", ")
                 ));
                 None
@@ -505,8 +534,9 @@ impl<'m> Driver<'m> {
             to: Some(to.min(self.known_until())),
             rtol: Some(self.out.rtol),
             events: Some(Arc::clone(&self.modes.list[self.mode].events)),
-            ..self.options.clone()
+            ..self.options.after(self.since)
         };
+        self.look_who_stays();
         let start = self.start.take();
         let point = start.unwrap_or_else(|| restart::guess(&self.point));
         let request = Request {
@@ -530,6 +560,8 @@ impl<'m> Driver<'m> {
             self.quiet = (from, long);
         }
         mode.events.set_quiet(quiet, self.quiet.1);
+        let staying = (0..self.staying.len()).filter(|&at| self.staying[at]);
+        mode.events.set_staying(staying.collect());
         let found = (point, request);
         let run = run_from(&mode.system, &mode.setup, &options, found, &mut |_| {});
         for (at, rests) in self.resting.iter_mut().enumerate() {
@@ -550,6 +582,11 @@ impl<'m> Driver<'m> {
         }
         for warning in &solution.warnings {
             values::note_once(&mut self.out.warnings, warning);
+        }
+        let struck = self.struck_within(&solution);
+        if let Some(time) = struck {
+            solution.run.trajectory.end_at(time);
+            solution.run.stop = StopReason::Stopped { time };
         }
         let reached = solution.reached();
         self.out.reached = reached;
@@ -572,7 +609,12 @@ impl<'m> Driver<'m> {
             self.start = Some(unchecked(reached, jet));
         }
         self.point.time = reached;
-        if matches!(solution.run.stop, StopReason::Stopped { .. }) && solution.broken.is_empty() {
+        if struck.is_some() {
+            self.part();
+            self.restart(&[])?;
+        } else if matches!(solution.run.stop, StopReason::Stopped { .. })
+            && solution.broken.is_empty()
+        {
             self.arrive(&mut way, &solution.run.trajectory);
             solution.run.trajectory.end_at(self.point.time);
             self.out.reached = self.point.time;
@@ -616,8 +658,12 @@ impl<'m> Driver<'m> {
             Err(Stop::End(end)) => end,
         };
         let rows = self.sampler.take().map(|mut sampler| {
+            let happens = self.out.ends_with_event();
             for leg in &self.out.legs {
-                sampler.add(leg, &self.modes.list[leg.mode].system, true);
+                sampler.add(leg, &self.modes.list[leg.mode].system, !happens);
+            }
+            if happens {
+                sampler.close(self.out.reached, &self.point.values, &self.values);
             }
             sampler.finish()
         });

@@ -37,6 +37,8 @@ pub(super) struct Modes<'m> {
     pub over: Vec<usize>,
     /// Those among them that equations decide at every instant anew.
     loose: Vec<usize>,
+    /// What is positive as long as a contact pushes.
+    pub pushes: Option<ExprId>,
     /// What the run takes for nothing.
     least: f64,
     signals: Vec<(usize, Arc<Signal>)>,
@@ -65,6 +67,7 @@ impl<'m> Modes<'m> {
             hybrid,
             over: Vec::new(),
             loose: Vec::new(),
+            pushes: None,
             least,
             signals,
             list: Vec::new(),
@@ -86,6 +89,20 @@ impl<'m> Modes<'m> {
         self.by_key.clear();
     }
 
+    /// Ends legs where an expression of the present equations becomes negative.
+    pub fn press(&mut self, pushes: ExprId) {
+        self.pushes = Some(pushes);
+        self.by_key.clear();
+    }
+
+    /// The equations before others took their place, with the relations that were left out for them.
+    pub fn put_back(&mut self, model: Arc<Model>, over: &[usize]) {
+        self.model = model;
+        self.over.retain(|at| !over.contains(at));
+        self.pushes = None;
+        self.by_key.clear();
+    }
+
     /// Does not hold relations any more: the equations read them as they are.
     pub fn loosen(&mut self, relations: Vec<usize>) {
         self.over.extend(&relations);
@@ -99,7 +116,7 @@ impl<'m> Modes<'m> {
         if let Some(&known) = self.by_key.get(&key) {
             return Ok(known);
         }
-        let relations = (&self.over[..], &self.loose[..]);
+        let relations = (&self.over[..], &self.loose[..], self.pushes);
         let (model, held, delayed) = in_mode(&self.model, self.hybrid, &key, relations);
         let system =
             System::driven(&model, self.signals.clone()).map_err(crate::analyze::system_error)?;
@@ -132,11 +149,11 @@ impl<'m> Modes<'m> {
 }
 
 /// The continuous model under a combination of conditions, what ends a leg of it, and what is delayed.
-fn in_mode(
+pub(super) fn in_mode(
     model: &Model,
     hybrid: &Hybrid,
     key: &[bool],
-    (over, loose): (&[usize], &[usize]),
+    (over, loose, pushes): (&[usize], &[usize], Option<ExprId>),
 ) -> (Model, Vec<Held>, Vec<ExprId>) {
     let mut model = model.clone();
     let mut graph = std::mem::take(&mut model.graph);
@@ -174,7 +191,20 @@ fn in_mode(
     if let (Some(energy), Some(&image)) = (&mut model.energy, images.last()) {
         *energy = image;
     }
-    let held = held_conditions(&mut graph, &mut symbols, (&model, hybrid), over);
+    let mut held = held_conditions(&mut graph, &mut symbols, (&model, hybrid), over);
+    if let Some(pushes) = pushes {
+        let pushes = without_inputs(&mut graph, &symbols, &model.inputs, &[pushes])[0];
+        let zero = graph.constant(0.0);
+        let pulls = graph.binary(BinaryOp::Less, pushes, zero);
+        let (sides, text) = ([pushes, zero], "contact".to_string());
+        held.push(held_condition(
+            (&mut graph, &symbols),
+            pulls,
+            sides,
+            None,
+            text,
+        ));
+    }
     let delayed: Vec<ExprId> = hybrid.delays.iter().map(|delay| delay.expr).collect();
     let delayed = without_inputs(&mut graph, &symbols, &model.inputs, &delayed);
     model.hybrid = None;

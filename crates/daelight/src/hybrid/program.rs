@@ -1,12 +1,12 @@
 //! Values of discrete expressions at a point: the time, the unknowns and their rates, and all parameters.
 
-use super::border::{Slope, is_border, size_of};
+use super::border::{Slope, is_border, least_of, size_of};
 use daelight_expr::{ExprId, Graph, Node, Walker};
 use daelight_lang::{ChangedBy, Hybrid, Input, Model, Symbol, Symbols};
 
 /// Where expressions are evaluated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Point {
+pub(crate) struct Point {
     pub time: f64,
     pub values: Vec<f64>,
     pub rates: Vec<f64>,
@@ -25,6 +25,8 @@ pub(super) struct Program {
     lists: Vec<List>,
     /// The same for the sizes of what relations are made of and their slopes along unknowns, from the first relation on.
     sizes: (usize, Vec<SizeAndSlopes>),
+    /// Nominal values of the unknowns, if they are told.
+    nominals: Vec<f64>,
     scratch: Vec<f64>,
 }
 
@@ -64,11 +66,23 @@ impl Program {
         let sizes = sizes.collect();
         Self {
             sizes: (relations.start, sizes),
+            nominals: Vec::new(),
             scratch: vec![0.0; graph.len()],
             graph,
             symbols: symbols.clone(),
             lists,
         }
+    }
+
+    /// Exchanges two expressions.
+    pub fn swap(&mut self, a: usize, b: usize) {
+        self.lists.swap(a, b);
+    }
+
+    /// Sizes unknowns by their nominal values.
+    pub fn with_nominals(mut self, nominals: Vec<f64>) -> Self {
+        self.nominals = nominals;
+        self
     }
 
     /// The value of an expression by its position.
@@ -88,7 +102,7 @@ impl Program {
         &mut self,
         (at, widths): (usize, f64),
         point: &Point,
-        (parameters, least): (&[f64], f64),
+        (parameters, rtol): (&[f64], f64),
         makings: impl FnOnce(&[Slope<f64>]) -> Option<f64>,
     ) -> bool {
         self.value(at, point, parameters);
@@ -99,13 +113,13 @@ impl Program {
         let (size, slopes) = &self.sizes.1[at - self.sizes.0];
         let known = (&self.graph, &self.symbols);
         let mut value = |list| evaluate(known, list, (point, parameters), &mut self.scratch);
-        if is_border(sides, Some(value(size)), least) {
-            return true;
-        }
+        let size = value(size);
         let slopes = slopes
             .iter()
             .map(|(u, order, slope)| (*u, *order, value(slope)));
-        is_border(sides, makings(&slopes.collect::<Vec<_>>()), least)
+        let slopes: Vec<Slope<f64>> = slopes.collect();
+        let least = least_of(&slopes, &self.nominals, rtol);
+        is_border(sides, Some(size), least) || is_border(sides, makings(&slopes), least)
     }
 
     /// How large a relation's sides are: their own sizes, what they are made of, and what unknowns of these sizes make of them.

@@ -1,7 +1,7 @@
 //! The consistent point after an event: what is differentiated stays, the rest follows from the equations of the new mode.
 
 use super::program::Point;
-use super::{Driver, HybridEnd};
+use super::{Driver, HybridEnd, zeno};
 use crate::observe::WayBack;
 use crate::record::JUMP;
 use crate::solve::unchecked;
@@ -48,29 +48,32 @@ impl Driver<'_> {
             budget: Duration::from_secs(10),
         };
         let found = consistent_point(&mode.system, offsets, &request);
-        let moved = found
-            .as_ref()
-            .ok()
-            .map(|found| self.moved(&guess, found, &follows));
+        let moved = found.as_ref().ok();
+        let moved = moved.map(|found| self.moved(&guess, found, &follows));
+        if self.is_struck(&guess, found.as_ref().ok()) {
+            self.part();
+            return self.restart(set);
+        }
         if matches!(moved, Some(None))
             && let Ok(found) = found
         {
             let led = (0..guess.len()).filter(|&u| follows[u]);
             let led = led.filter(|&u| !set.iter().any(|(unknown, _)| *unknown == u));
-            let led = led.filter(|&u| self.is_jump(u, guess[u], found.jet.values()[u]));
             let differentiated = mode.system.equations().pattern(1).columns();
-            let led = led.filter(|&u| differentiated.contains(&(u as u32)));
+            let led = led.filter(|&u| {
+                let jumps = self.is_jump(u, guess[u], found.jet.values()[u]);
+                jumps && differentiated.contains(&(u as u32))
+            });
             self.jumped.extend(led.collect::<Vec<_>>());
             self.take_point(found);
             return Ok(());
         }
         // What the new equations forbid jumps as they say themselves.
         let span = (self.out.to - self.out.from).abs();
-        let index = mode.index.unwrap_or(1);
-        let jumped = match set.is_empty() || !is_same {
-            true => super::impulse::jump(&mode.system, index, self.point.time, &guess, span),
-            false => None,
-        };
+        let (index, time) = (mode.index.unwrap_or(1), self.point.time);
+        let jumps = set.is_empty() || !is_same;
+        let jump = || super::impulse::jump(&mode.system, index, time, &guess, span);
+        let jumped = jumps.then(jump).flatten();
         if let Some(jumped) = jumped {
             let request = Request {
                 guess: jumped.values.clone(),
@@ -81,15 +84,15 @@ impl Driver<'_> {
             {
                 jumped.tell(&mode.system, self.point.time, &mut self.out.warnings);
                 let unknowns = mode.system.unknowns();
-                let named = jumped.impulses.iter();
-                let named = named.map(|&(u, size)| (unknowns[u].name.clone(), size));
-                self.impulses.extend(named);
+                let named = |&(u, size): &(usize, f64)| (unknowns[u].name.clone(), size);
+                self.impulses.extend(jumped.impulses.iter().map(named));
                 let differentiated = mode.system.equations().pattern(1).columns().iter();
                 let jumps = differentiated
                     .map(|&u| u as usize)
                     .filter(|&u| guess[u] != found.jet.values()[u]);
                 self.jumped.extend(jumps);
                 self.set_at = self.point.time;
+                self.trace_oddity();
                 self.take_point(found);
                 return Ok(());
             }
@@ -102,6 +105,14 @@ impl Driver<'_> {
             (Ok(_), None) => HybridEnd::NoPoint {
                 why: "the point after the event is not settled".to_string(),
             },
+        })
+    }
+
+    /// Whether a contact would have to strike, which it does not: what its `when` says of a blow holds again.
+    fn is_struck(&self, guess: &[f64], found: Option<&ConsistentPoint>) -> bool {
+        let held = self.contact.as_ref().map(zeno::Contact::unknown);
+        held.is_some_and(|u| {
+            found.is_none_or(|found| self.is_jump(u, guess[u], found.jet.values()[u]))
         })
     }
 
@@ -340,7 +351,7 @@ impl Driver<'_> {
         })
     }
 
-    fn is_jump(&self, unknown: usize, from: f64, to: f64) -> bool {
+    pub(super) fn is_jump(&self, unknown: usize, from: f64, to: f64) -> bool {
         (to - from).abs() > JUMP * self.size(unknown, from)
     }
 

@@ -29,6 +29,7 @@ impl HybridSolution {
         let mut reader = Reader {
             trajectory: &leg.trajectory,
             way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
+            settles: None,
         };
         let jet = reader.jet(time).ok_or_else(no_value)?;
         // Where an event ends the stretch its derivatives are those of the other side.

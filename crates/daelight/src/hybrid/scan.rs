@@ -3,7 +3,9 @@
 //! Each condition is looked at alone. One that the equations of a mode keep on its border (a string that is taut, a block that
 //! sticks) is never decided, and hides nothing of the others.
 
-use super::border::{Makings, Slope, is_border};
+use super::ROUNDING;
+use super::border::{Makings, Slope, is_border, least_of, nominals};
+use crate::estimate::TOLD;
 use crate::observe::{WayBack, expand_deciders, pieces};
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
@@ -38,12 +40,15 @@ pub struct Events {
     conditions: Vec<Condition>,
     order: usize,
     pub(super) makings: Mutex<Makings>,
-    /// What the run takes for nothing.
-    least: f64,
+    /// The tolerance of the run, and the nominal values of the unknowns.
+    rtol: f64,
+    nominals: Vec<f64>,
     /// Relations that the last leg was beside the border of.
     decided: Mutex<Vec<usize>>,
     /// Relations that the next leg does not look at where it begins, and for how long.
     quiet: Mutex<(Vec<usize>, f64)>,
+    /// Relations that the motion of the next leg keeps on their border.
+    staying: Mutex<Vec<usize>>,
 }
 
 #[derive(Debug)]
@@ -62,7 +67,7 @@ struct Condition {
 }
 
 impl Events {
-    pub(super) fn new((system, is_regular): (&System, bool), held: Vec<Held>, least: f64) -> Self {
+    pub(super) fn new((system, is_regular): (&System, bool), held: Vec<Held>, rtol: f64) -> Self {
         let equations = system.equations();
         let conditions: Vec<Condition> = held
             .into_iter()
@@ -88,10 +93,12 @@ impl Events {
         Self {
             order: SCAN_ORDER + orders.max().unwrap_or(0),
             makings: Mutex::new(Makings::new(system, is_regular)),
-            least,
+            rtol,
+            nominals: nominals(system.unknowns().iter().map(|u| u.nominal)),
             conditions,
             decided: Mutex::default(),
             quiet: Mutex::default(),
+            staying: Mutex::default(),
         }
     }
 
@@ -99,6 +106,12 @@ impl Events {
     pub(super) fn set_quiet(&self, relations: Vec<usize>, long: f64) {
         let quiet = self.quiet.lock();
         *quiet.unwrap_or_else(PoisonError::into_inner) = (relations, long);
+    }
+
+    /// Relations that the motion of the next leg keeps on their border, (H3d).
+    pub(super) fn set_staying(&self, relations: Vec<usize>) {
+        let staying = self.staying.lock();
+        *staying.unwrap_or_else(PoisonError::into_inner) = relations;
     }
 
     /// What a relation on its border is just behind a point: by the first coefficient of its difference that is more than
@@ -152,6 +165,11 @@ impl Events {
     }
 }
 
+/// How many times as wide the border of a relation is that the motion keeps on it: what a run may be off by, in units of rounding.
+pub(super) fn wide(rtol: f64) -> f64 {
+    (TOLD * rtol / ROUNDING).max(1.0)
+}
+
 /// A condition along a trajectory.
 struct Looked {
     jet: Jet,
@@ -164,6 +182,8 @@ struct Looked {
     /// Whether it was on its border all along: then only what consistent points say counts, since the pieces between them are
     /// off by more than rounding.
     rests: bool,
+    /// Whether the motion keeps it on its border.
+    stays: bool,
 }
 
 /// Jets of the unknowns along a trajectory, kept where several conditions need them.
@@ -268,6 +288,8 @@ impl EventScan {
         };
         let quiet = events.quiet.lock();
         let (quiet, long) = std::mem::take(&mut *quiet.unwrap_or_else(PoisonError::into_inner));
+        let staying = events.staying.lock();
+        let staying = staying.unwrap_or_else(PoisonError::into_inner).clone();
         let looked = events.conditions.iter().map(|condition| {
             let mut jet = Jet::new(Arc::clone(&condition.tape), SCAN_ORDER);
             jet.inputs_mut()
@@ -280,6 +302,7 @@ impl EventScan {
                 at: f64::NAN,
                 is_quiet: condition.relation.is_some_and(|r| quiet.contains(&r)),
                 rests: false,
+                stays: condition.relation.is_some_and(|r| staying.contains(&r)),
             }
         });
         let looked = looked.collect();
@@ -340,7 +363,12 @@ impl EventScan {
         if looked.is_quiet && (time - began).abs() <= self.quiet {
             return false;
         }
-        let sides = (looked.values.root(1), looked.values.root(2));
+        let (left, right) = (looked.values.root(1), looked.values.root(2));
+        let widths = match looked.stays {
+            true => wide(self.events.rtol),
+            false => 1.0,
+        };
+        let sides = (right + (left - right) / widths, right);
         let of = (&*self.events, &self.parameters[..]);
         let jet = match settled {
             true => self.jets.settled(trajectory, time, of),
@@ -351,19 +379,20 @@ impl EventScan {
         };
         set(&mut looked.size, jet, time);
         if looked.size.evaluate().is_err() {
-            return !is_border(sides, None, self.events.least);
+            return !is_border(sides, None, self.events.rtol);
         }
         let size = looked.size.root(0);
-        if is_border(sides, Some(size), self.events.least) {
-            return false;
-        }
         let along = self.events.conditions[at].along.iter().enumerate();
         let slopes = along.map(|(k, &(unknown, order))| (unknown, order, looked.size.root(k + 1)));
         let slopes: Vec<Slope<f64>> = slopes.collect();
+        let least = least_of(&slopes, &self.events.nominals, self.events.rtol);
+        if is_border(sides, Some(size), least) {
+            return false;
+        }
         let makings = self.events.makings.lock();
         let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
         let size = makings.size(&self.parameters, (time, jet), &slopes);
-        !is_border(sides, size, self.events.least)
+        !is_border(sides, size, least)
     }
 
     /// The first time at which something has changed, within what is new of the trajectory.
@@ -424,6 +453,9 @@ impl EventScan {
 
     /// The first time in a piece at which a condition has clearly changed.
     fn change(&mut self, trajectory: &Trajectory, at: usize, piece: (f64, f64)) -> Option<f64> {
+        if self.looked[at].stays && self.stays_within(trajectory, at, piece) {
+            return None;
+        }
         let mut functions = Deciders {
             jet: &mut self.looked[at].jet,
             jets: &mut self.jets,
@@ -450,6 +482,16 @@ impl EventScan {
             }
         }
         None
+    }
+
+    /// Whether a condition that the motion keeps on its border is there all along a piece: its zeros are errors, and are not looked for.
+    fn stays_within(&mut self, trajectory: &Trajectory, at: usize, (from, to): (f64, f64)) -> bool {
+        let parts = [0.0, 0.25, 0.5, 0.75, 1.0];
+        parts.iter().all(|part| {
+            let place = (from + part * (to - from), false);
+            self.has_changed(trajectory, at, place).is_some()
+                && !self.is_clear(trajectory, at, place)
+        })
     }
 
     /// Whether a condition has changed at a time, if it is clear of its border there. One that was on it all along is looked at

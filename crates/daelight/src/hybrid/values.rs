@@ -84,7 +84,7 @@ impl Sampler {
         }
     }
 
-    /// Adds the values along a leg.
+    /// Adds the values along a leg; the last one has those of its end, unless an event there has others.
     pub fn add(&mut self, leg: &Stretch, mode: &System, is_last: bool) {
         let Some((from, to)) = leg.trajectory.span() else {
             return;
@@ -111,16 +111,37 @@ impl Sampler {
         }
     }
 
+    /// Adds what an event at the very end left.
+    pub fn close(&mut self, time: f64, values: &[f64], parameters: &[f64]) {
+        let is_wanted = self.wanted.pop_if(|t| *t <= time).is_some();
+        if is_wanted || self.with_events {
+            let row = self.row(time, values.to_vec(), parameters);
+            if let Ok(rows) = &mut self.rows {
+                rows.push((time, row));
+            }
+        }
+    }
+
+    /// What is shown at a time.
+    fn row(&mut self, time: f64, mut values: Vec<f64>, parameters: &[f64]) -> Vec<f64> {
+        let point = Point {
+            time,
+            rates: vec![f64::NAN; values.len()],
+            values: values.clone(),
+        };
+        values.extend(self.shown.iter().map(|&p| parameters[p]));
+        let (views, n_views) = &mut self.views;
+        values.extend((0..*n_views).map(|at| views.value(at, &point, parameters)));
+        values
+    }
+
     /// Names, and the values for each time.
     pub fn finish(self) -> Result<NamedRows, String> {
         Ok((self.names, self.rows?))
     }
 
     fn rows_of(&mut self, leg: &Stretch, mode: &System, times: &[f64]) -> Result<(), String> {
-        let Ok(rows) = &mut self.rows else {
-            return Ok(());
-        };
-        if times.is_empty() {
+        if times.is_empty() || self.rows.is_err() {
             return Ok(());
         }
         let mut system = mode.clone();
@@ -131,6 +152,7 @@ impl Sampler {
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
             way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
+            settles: None,
         };
         let span = leg.trajectory.span();
         let end = span.map(|span| span.1);
@@ -143,21 +165,15 @@ impl Sampler {
             let values = reader
                 .values(at)
                 .map_err(|fault| format!("no value at t = {time}: {:?}", fault.kind))?;
-            let Some(mut values) = values else { continue };
-            let point = Point {
-                time,
-                rates: vec![f64::NAN; values.len()],
-                values: values.clone(),
-            };
-            values.extend(self.shown.iter().map(|&p| leg.parameters[p]));
-            let (views, n_views) = &mut self.views;
-            values.extend((0..*n_views).map(|at| views.value(at, &point, &leg.parameters)));
+            let Some(values) = values else { continue };
+            let row = self.row(time, values, &leg.parameters);
+            let Ok(rows) = &mut self.rows else { continue };
             // Legs meet where nothing happens, too.
             if rows
                 .last()
-                .is_none_or(|last| (last.0, &last.1) != (time, &values))
+                .is_none_or(|last| (last.0, &last.1) != (time, &row))
             {
-                rows.push((time, values));
+                rows.push((time, row));
             }
         }
         Ok(())
@@ -242,6 +258,12 @@ impl HybridSolution {
         all
     }
 
+    /// Whether an event happens where the run ends.
+    pub(super) fn ends_with_event(&self) -> bool {
+        let last = self.events.last();
+        last.is_some_and(|event| event.time == self.reached)
+    }
+
     /// The last leg that begins at a time or before.
     pub(super) fn leg_at(&self, time: f64) -> Option<usize> {
         let begins = |leg: &Stretch| leg.trajectory.span().is_none_or(|(from, _)| from <= time);
@@ -268,6 +290,7 @@ impl HybridSolution {
                 crate::observe::Reader {
                     trajectory,
                     way: crate::observe::Way::Own(way.into()),
+                    settles: None,
                 }
             });
             for &(place, time) in here {
@@ -297,7 +320,7 @@ impl HybridSolution {
     }
 
     /// The equations of a leg, with all that is discrete at its value.
-    pub(super) fn equations_of(&self, leg: &Stretch) -> Option<System> {
+    pub(crate) fn equations_of(&self, leg: &Stretch) -> Option<System> {
         let mut system = self.modes[leg.mode].system.clone();
         let changes = settings(&system, &self.held, &leg.parameters);
         system.set_parameters(&changes).ok()?;
@@ -315,6 +338,7 @@ impl HybridSolution {
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
             way: crate::observe::Way::Own(leg.route.way_back(&system).into()),
+            settles: None,
         };
         match reader.values(within(leg.trajectory.span(), time)) {
             Ok(Some(values)) => Ok((values, leg.parameters.clone())),
@@ -331,9 +355,13 @@ impl HybridSolution {
         with_events: bool,
     ) -> Result<NamedRows, String> {
         let mut sampler = Sampler::new(model, model.hybrid.as_deref(), times, with_events);
+        let happens = self.ends_with_event();
         for (at, leg) in self.legs.iter().enumerate() {
             let mode = &self.modes[leg.mode].system;
-            sampler.add(leg, mode, at + 1 == self.legs.len());
+            sampler.add(leg, mode, at + 1 == self.legs.len() && !happens);
+        }
+        if happens {
+            sampler.close(self.reached, &self.last, &self.parameters);
         }
         sampler.finish()
     }

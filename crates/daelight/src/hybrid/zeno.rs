@@ -1,9 +1,32 @@
 //! Events that accumulate: intervals that shrink like a geometric series have a limit.
 
+use super::program::Program;
 use super::{Driver, Event, HybridEnd};
 use crate::estimate::TOLD;
+use crate::solve::Solution;
+use daelight_expr::{Node, UnaryOp};
 use daelight_lang::{Model, Origin, Symbol};
 use std::sync::Arc;
+
+/// A relation whose sides stay equal since its events accumulated, in place of an equation: a ball on a table.
+pub(super) struct Contact {
+    /// The equations without it.
+    model: Arc<Model>,
+    relation: usize,
+    /// What its events set.
+    unknown: usize,
+    /// How much is missing in the equation that it replaces: what the contact gives.
+    push: Program,
+    /// The same when it began.
+    first: f64,
+}
+
+impl Contact {
+    /// What its events set.
+    pub fn unknown(&self) -> usize {
+        self.unknown
+    }
+}
 
 /// Intervals that must shrink alike.
 const INTERVALS: usize = 8;
@@ -19,7 +42,11 @@ impl Driver<'_> {
     /// The limit of events that follow each other ever faster: (H5) of `docs/theory/hybrid.md`.
     pub(super) fn limit(&self) -> Option<f64> {
         let times: Vec<f64> = self.alike().take(INTERVALS + 1).map(|e| e.time).collect();
-        let is_at_rest = || (self.relations_behind().iter()).any(|at| self.rested.contains(at));
+        let rests = |at: &usize| {
+            let is_held = self.contact.as_ref().is_some_and(|c| c.relation == *at);
+            is_held || self.rested.contains(at)
+        };
+        let is_at_rest = || self.relations_behind().iter().any(rests);
         if times.len() <= INTERVALS || is_at_rest() {
             return None;
         }
@@ -92,9 +119,118 @@ impl Driver<'_> {
             return Ok(false);
         }
         let over = self.relations_behind();
+        if let (&[relation], &[(unknown, limit)]) = (&over[..], &set[..])
+            && self.touch(relation, unknown, limit)?
+        {
+            return Ok(true);
+        }
         self.rested.extend(&over);
         self.modes.replace(Arc::new(model), over);
         self.restart(&set)?;
+        Ok(true)
+    }
+
+    /// Goes on with the sides of a relation equal, (H6): they take the place of the equation that holds the derivative of the unknown that
+    /// the events set. False if there is no such motion.
+    fn touch(&mut self, relation: usize, unknown: usize, limit: f64) -> Result<bool, HybridEnd> {
+        let before = Arc::clone(&self.modes.model);
+        let mut model: Model = (*before).clone();
+        let expr = self.hybrid.relations[relation].expr;
+        let (Some(at), Node::Binary(_, left, right)) =
+            (with_rate(&model, unknown), model.graph.node(expr))
+        else {
+            return Ok(false);
+        };
+        let missing = model.equations[at].residual;
+        let against = model.graph.unary(UnaryOp::Neg, missing);
+        let residual = model.graph.sub(left, right);
+        let equation = &mut model.equations[at];
+        (equation.left, equation.right, equation.residual) = (left, right, residual);
+        equation.origin = Origin::Written;
+        let pushes = [missing, against];
+        let mut push = Program::new(&model, &model.symbols, &pushes, 0..0);
+        let here = (self.point.clone(), self.start.clone(), self.values.clone());
+        let (mode, read_at) = (self.mode, self.read_at.clone());
+        let parameter = self.hybrid.relations[relation].parameter;
+        let place = self.layout.relations + relation;
+        self.values[parameter] = f64::from(u8::from(self.program.holds_at_equality(place)));
+        self.evaluate_variables(false);
+        self.remember();
+        self.point.values[unknown] = limit;
+        self.modes.replace(Arc::new(model), vec![relation]);
+        let found = self.restart(&[]);
+        let first = push.value(0, &self.point, &self.values);
+        let is_up = first > 0.0;
+        if found.is_ok() && first.abs() > 0.0 && first.is_finite() {
+            self.modes.press(pushes[usize::from(!is_up)]);
+            if !is_up {
+                push.swap(0, 1);
+            }
+            self.contact = Some(Contact {
+                model: before,
+                relation,
+                unknown,
+                push,
+                first: first.abs(),
+            });
+            self.restart(&[])?;
+            return Ok(true);
+        }
+        self.modes.put_back(before, &[relation]);
+        (self.point, self.start, self.values) = here;
+        (self.mode, self.read_at) = (mode, read_at);
+        Ok(false)
+    }
+
+    /// The last time before a switch of the equations at which what a contact holds would jump: a table that moves away at once leaves the
+    /// ball behind, and one that moves up strikes it.
+    pub(super) fn struck_within(&self, solution: &Solution) -> Option<f64> {
+        let contact = self.contact.as_ref()?;
+        let system = &self.modes.list[self.mode].system;
+        let mut reader = solution.reader(system);
+        let mut value = |time: f64| {
+            let values = reader.values(time).ok().flatten()?;
+            Some(values[contact.unknown])
+        };
+        let mut switches = solution.run.switches.iter().map(|switch| switch.time);
+        switches.find_map(|time| {
+            let before = time.next_down();
+            let (a, b) = (value(before)?, value(time.next_up())?);
+            self.is_jump(contact.unknown, a, b).then_some(before)
+        })
+    }
+
+    /// Ends a contact, if there is one: the equations hold again as they are written.
+    pub(super) fn part(&mut self) {
+        let Some(contact) = self.contact.take() else {
+            return;
+        };
+        self.modes.put_back(contact.model, &[contact.relation]);
+        // It is on its border, and goes from there where the equations lead it.
+        self.resting[contact.relation] = true;
+    }
+
+    /// Lets a contact end that would have to pull: whether it did.
+    pub(super) fn contact_ends(&mut self) -> Result<bool, HybridEnd> {
+        let Some(contact) = &mut self.contact else {
+            return Ok(false);
+        };
+        let push = contact.push.value(0, &self.point, &self.values);
+        if push > self.out.rtol * contact.first {
+            return Ok(false);
+        }
+        let parameter = self.hybrid.relations[contact.relation].parameter;
+        self.part();
+        self.restart(&[])?;
+        self.out.events.push(Event {
+            time: self.point.time,
+            causes: vec![self.model.parameters[parameter].name.clone()],
+            line: None,
+            changed: Vec::new(),
+            impulses: Vec::new(),
+            energy_lost: None,
+            mode: self.mode,
+        });
         Ok(true)
     }
 
@@ -122,19 +258,27 @@ impl Driver<'_> {
     }
 }
 
+/// The one equation that holds the derivative of an unknown.
+fn with_rate(model: &Model, unknown: usize) -> Option<usize> {
+    let rate = Symbol::Unknown { unknown, order: 1 };
+    let mut walker = daelight_expr::Walker::new();
+    let with = (0..model.equations.len()).filter(|&at| {
+        let read = walker.symbols(&model.graph, &[model.equations[at].residual]);
+        read.into_iter().any(|id| model.symbols.get(id) == rate)
+    });
+    let with: Vec<usize> = with.collect();
+    match with[..] {
+        [at] => Some(at),
+        _ => None,
+    }
+}
+
 /// Puts der(x) = 0 in the place of the one equation with der(x).
 fn rests(model: &mut Model, unknown: usize) -> bool {
-    let id = model.symbols.id(Symbol::Unknown { unknown, order: 1 });
-    let mut walker = daelight_expr::Walker::new();
-    let with: Vec<usize> = (0..model.equations.len())
-        .filter(|&at| {
-            let residual = model.equations[at].residual;
-            walker.symbols(&model.graph, &[residual]).contains(&id)
-        })
-        .collect();
-    let &[at] = &with[..] else {
+    let Some(at) = with_rate(model, unknown) else {
         return false;
     };
+    let id = model.symbols.id(Symbol::Unknown { unknown, order: 1 });
     let rate = model.graph.symbol(id);
     let zero = model.graph.constant(0.0);
     let equation = &mut model.equations[at];

@@ -13,8 +13,8 @@ pub fn gradient(found: &Gradient, loss: &str) -> GradientRecord {
         gradient: pairs
             .map(|(name, x)| (name.clone(), Value::from(*x)))
             .collect(),
-        time: found.solution.reached(),
-        steps: found.solution.run.trajectory.segments().len(),
+        time: found.time,
+        steps: found.n_steps,
         adjoint_steps: found.n_adjoint_steps,
         warnings: found.warnings.clone(),
     }

@@ -28,7 +28,8 @@ impl Legs<'_> {
         start: Start,
         corners: Vec<Corner>,
     ) -> Result<(), Box<Diagnostic>> {
-        let rates = self.rates();
+        let (_, _, directions) = self.shape;
+        let rates = rates_of(self.model, self.system, directions);
         let moves = |corner: &Corner| {
             corner.reads(|symbol| match symbol {
                 Symbol::Parameter(p) => rates.iter().any(|rates| rates[p] != 0.0),
@@ -56,27 +57,6 @@ impl Legs<'_> {
             }
         }
         Ok(())
-    }
-
-    /// How fast each parameter moves with each direction.
-    fn rates(&self) -> Vec<Vec<f64>> {
-        let mut scratch = self.model.clone();
-        let values = self.system.parameters().values();
-        let (_, _, directions) = self.shape;
-        let rates = |&direction: &MovedBy| {
-            let rates = scratch.rates_of_parameters(direction, &[]);
-            let value = |rate: Option<_>| match rate {
-                None => 0.0,
-                Some(rate) => scratch
-                    .graph
-                    .evaluate(&[rate], |id| match scratch.symbols.get(id) {
-                        Symbol::Parameter(p) => values[p],
-                        _ => f64::NAN,
-                    })[0],
-            };
-            rates.into_iter().map(value).collect()
-        };
-        directions.iter().map(rates).collect()
     }
 
     /// The start behind a switch: states stay, and their derivatives change by (7).
@@ -135,4 +115,35 @@ impl Legs<'_> {
         let point = found.map_err(|_| lost("no start behind it was found".to_string()))?;
         Ok((point, request))
     }
+}
+
+/// How fast each parameter moves with each direction.
+pub(crate) fn rates_of(model: &Model, system: &System, directions: &[MovedBy]) -> Vec<Vec<f64>> {
+    rates_with(model, system, directions, &[])
+}
+
+/// The same where definitions of some parameters do not count.
+pub(super) fn rates_with(
+    model: &Model,
+    system: &System,
+    directions: &[MovedBy],
+    held: &[usize],
+) -> Vec<Vec<f64>> {
+    let mut scratch = model.clone();
+    let values = system.parameters().values();
+    let rates = |&direction: &MovedBy| {
+        let rates = scratch.rates_of_parameters(direction, held);
+        let value = |rate: Option<_>| match rate {
+            None => 0.0,
+            Some(rate) => {
+                let graph = &scratch.graph;
+                graph.evaluate(&[rate], |id| match scratch.symbols.get(id) {
+                    Symbol::Parameter(p) => values[p],
+                    _ => f64::NAN,
+                })[0]
+            }
+        };
+        rates.into_iter().map(value).collect()
+    };
+    directions.iter().map(rates).collect()
 }

@@ -119,6 +119,7 @@ impl Bench<'_> {
         Reader {
             trajectory,
             way: Way::Shared(&mut self.way),
+            settles: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::explain::Explained;
 use super::route::Route;
-use crate::observe::{Observer, Reader, StopScan, Way};
+use crate::observe::{Observer, Reader, Settles, StopScan, Way};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::initial::ConsistentPoint;
@@ -63,9 +63,17 @@ impl Solution {
 
     /// What evaluates the model's unknowns along the run.
     pub fn reader(&self, system: &System) -> Reader<'_> {
+        let is_joined = self.method != Method::Taylor && !self.is_by_array();
+        let inspector = is_joined.then(|| Inspector::new(&self.problem, &self.tolerances).ok());
+        let unknowns = system.unknowns().iter();
+        let settles = inspector.flatten().map(|inspector| Settles {
+            inspector,
+            nominals: unknowns.map(|u| u.nominal.unwrap_or(1.0).abs()).collect(),
+        });
         Reader {
             trajectory: &self.run.trajectory,
             way: Way::Own(self.route.way_back(system).into()),
+            settles: settles.map(Box::new),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::options::Output;
 use crate::states::{self, STEEP};
 use crate::tolerances::SHRUNK;
 use crate::trajectory::{SavedPoint, Segment, shift};
-use crate::watch::branches::{FirstSwitch, Piece};
+use crate::watch::branches::{FirstSwitch, OnSurfaces, Piece};
 
 /// The series look this many times as far as the zero of a determinant that goes on falling like a line: like a square it
 /// would vanish at twice that distance.
@@ -58,6 +58,7 @@ impl Course<'_> {
         }
         if target == self.options.t_end {
             self.trajectory.close(target, &self.series);
+            self.end_as_written();
             return Some(Event::End);
         }
         if let Some(kind) = self.out_of_budget() {
@@ -125,13 +126,17 @@ impl Course<'_> {
     /// The first switch within the piece up to a time.
     fn first_switch(&mut self, target: f64) -> Option<FirstSwitch> {
         let branches = self.branches.as_mut()?;
-        let sides = self.stages.sides();
-        branches.hold(sides);
+        branches.hold(self.stages.sides());
         let piece = Piece {
             centre: self.time,
             series: &self.piece,
         };
-        branches.first_switch(piece, (self.time, target), sides, &self.at_zero)
+        let known = OnSurfaces {
+            at_zero: &self.at_zero,
+            staying: &self.staying,
+            rtol: self.options.tolerances.rtol,
+        };
+        branches.first_switch(piece, (self.time, target), &self.stages, known)
     }
 
     /// How far the series should look for the zero of a determinant, if the trend of one leads there.

@@ -33,6 +33,7 @@ use crate::watch::branches::{BranchFunctions, FirstSwitch};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, At, Forced};
 use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
+use crate::watch::written::of_time;
 use choice::Choice;
 use consult::Checkpoint;
 use daelight_analysis::Completed;
@@ -209,6 +210,10 @@ struct Course<'p> {
     /// The functions that decide the branches, whose sides are held between switches, and those that are on their surfaces.
     branches: Option<BranchFunctions>,
     at_zero: Vec<usize>,
+    /// Branches that the motion keeps on their surfaces, with a side.
+    staying: Vec<usize>,
+    /// Whether time alone decides each branch.
+    of_time: Vec<bool>,
     /// Functions of time alone.
     forced: Option<Forced<'p>>,
     features: Option<Features<'p>>,
@@ -271,6 +276,8 @@ impl<'p> Course<'p> {
             moved: vec![0.0; n],
             branches: BranchFunctions::new(problem),
             at_zero: Vec::new(),
+            staying: Vec::new(),
+            of_time: of_time(problem),
             forced: Forced::new(problem, allowance(options.tolerances.rtol)),
             features: Features::new(problem, ConfirmedBy::Value),
             selection: None,
@@ -295,6 +302,8 @@ impl<'p> Course<'p> {
     /// The sides of the branches follow the values there, and are held from then on.
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
         self.stages.hold(false);
+        self.stages.forget_surfaces();
+        self.staying.clear();
         self.stages.factor()?;
         match self.stages.project(true) {
             // On a switch the sides come first.

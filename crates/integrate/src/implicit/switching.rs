@@ -5,8 +5,9 @@ use crate::outcome::{Failure, StopReason, Switch};
 use crate::tolerances::SAME_SWITCH;
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
-use crate::watch::branches::FirstSwitch;
-use crate::watch::sides::{Settled, Way, at_zero, beyond, settle};
+use crate::watch::branches::{FirstSwitch, Piece};
+use crate::watch::sides::{Settled, Way, at_zero, beyond, onto_surfaces, rests, settle};
+use crate::watch::written::{as_written, exact_time};
 use std::cmp::Ordering;
 
 /// Switches in a row at one and the same time.
@@ -15,14 +16,14 @@ const MOST_AT_ONCE: usize = 10;
 impl Course<'_> {
     /// Keeps the piece up to a switch, and begins again there; the reason if the run ends.
     pub(super) fn switch(&mut self, switch: &FirstSwitch) -> Option<StopReason> {
-        let time = switch.time;
+        let time = self.exact_time(switch);
         let size = time.abs().max((self.options.t_end - time).abs().min(1.0));
         let is_there = (time - self.time).abs() <= SAME_SWITCH * size;
         self.n_at_once = if is_there { self.n_at_once + 1 } else { 0 };
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, switch.width);
         self.work.steps += 1;
-        let (restart, settled) = self.enter(switch, way);
+        let (restart, settled) = self.enter((time, &switch.branches), way);
         let segment = Segment {
             centre: self.time,
             start: self.time,
@@ -45,13 +46,26 @@ impl Course<'_> {
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
+        let located = switch.branches.iter().copied();
+        let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
+        if restart == time
+            && let Some(point) = as_written(&mut self.stages, &exact, way, &mut self.series)
+        {
+            self.trajectory.push_instant(time, point);
+        }
         self.switches.push(Switch {
             time,
             branch,
             expr,
             state_change: projected.state_change,
         });
+        onto_surfaces(&mut self.stages, &switch.branches, &mut self.series);
         self.at_zero = at_zero(&self.stages, &switch.branches, way);
+        self.staying.extend(&switch.branches);
+        self.staying.sort_unstable();
+        self.staying.dedup();
+        let stages = &self.stages;
+        self.staying.retain(|&branch| rests(stages, branch, way));
         self.watch_from_here();
         // A short step first: nothing is known of the other side, and behind an infinite slope the estimate of a longer one is
         // damped by that slope.
@@ -70,19 +84,48 @@ impl Course<'_> {
         })
     }
 
+    /// The time of a switch: the number itself where time alone decides.
+    fn exact_time(&mut self, switch: &FirstSwitch) -> f64 {
+        let branch = switch.branches[0];
+        if !self.of_time[branch] {
+            return switch.time;
+        }
+        let n = self.problem.n();
+        shift(&self.piece, n, switch.time - self.time, &mut self.point);
+        exact_time(&mut self.stages, branch, (switch.time, &self.point))
+    }
+
+    /// Keeps the values of the very end where branches switch at it, (R26).
+    pub(super) fn end_as_written(&mut self) {
+        let Some((start, end)) = self.trajectory.span() else {
+            return;
+        };
+        let way = Way::through(end - start, self.options.tolerances.rtol, 0.0);
+        let all: Vec<usize> = (0..self.stages.n_branches()).collect();
+        if let Some(point) = as_written(&mut self.stages, &all, way, &mut self.series) {
+            self.trajectory.push_instant(self.time, point);
+        }
+    }
+
     /// Puts branches on their other sides and expands the solution there: at the switch, or just behind it where a branch begins
     /// with an infinite slope. The time of the expansion, and what was found.
-    fn enter(&mut self, switch: &FirstSwitch, way: Way) -> (f64, Result<Settled, Failure>) {
-        let (n, time) = (self.problem.n(), switch.time);
+    fn enter(
+        &mut self,
+        (time, branches): (f64, &[usize]),
+        way: Way,
+    ) -> (f64, Result<Settled, Failure>) {
+        let n = self.problem.n();
         shift(&self.piece, n, time - self.time, &mut self.point);
-        let sides: Vec<(usize, Ordering)> = (switch.branches.iter())
+        let sides: Vec<(usize, Ordering)> = branches
+            .iter()
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))
             .collect();
+        self.note_sizes(branches);
         for &(branch, side) in &sides {
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
-        let mut settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
+        let mut settled = settle(&mut self.stages, branches, way, &mut self.series);
         let mut restart = time;
         let reach = (time - self.time).abs();
         let begins_nowhere = match settled {
@@ -105,7 +148,7 @@ impl Course<'_> {
                 (restart, settled) = (found.0, Ok(Settled::One(found.1)));
             } else if settled.is_ok() {
                 // At the switch itself Newton's corrections would look converged long before they are.
-                let branch = switch.branches[0];
+                let branch = branches[0];
                 settled = Ok(Settled::None {
                     branch,
                     leads_back: false,
@@ -113,6 +156,29 @@ impl Course<'_> {
             }
         }
         (restart, settled)
+    }
+
+    /// Keeps what decides branches was made of where the piece begins; those that leave their surfaces are on none.
+    fn note_sizes(&mut self, switched: &[usize]) {
+        let Some(branches) = &mut self.branches else {
+            return;
+        };
+        let piece = Piece {
+            centre: self.time,
+            series: &self.piece,
+        };
+        for &branch in switched {
+            let size = match self.stages.sides()[branch] {
+                Ordering::Equal => 0.0,
+                _ => branches.size(piece, self.time, branch),
+            };
+            // A piece may begin where the branch was on its surface already.
+            let size = match self.staying.contains(&branch) {
+                true => size.max(self.stages.noted_size(branch)),
+                false => size,
+            };
+            self.stages.note_size(branch, size);
+        }
     }
 
     /// The step on which the second terms of the highest derivatives of states stay below a tenth of the first, or below the

@@ -1,7 +1,7 @@
 //! The sides of branches, held the same in the residuals and in the system Jacobian.
 
 use super::Stages;
-use daelight_expr::{Graph, JetEvaluator, Node, Tape};
+use daelight_expr::{BinaryOp, Graph, JetEvaluator, Node, Slot, Tape, Walker};
 use std::cmp::Ordering;
 
 impl Stages<'_> {
@@ -70,6 +70,59 @@ impl Stages<'_> {
     pub fn switching(&self, branch: usize, order: usize) -> (f64, f64) {
         let (left, right) = self.jet.compared(branch, order);
         (left - right, left.abs() + right.abs())
+    }
+
+    /// The side on which a branch has the value that the text gives it where both sides are equal; none for `sign`.
+    pub fn side_at_equality(&self, branch: usize) -> Ordering {
+        let graph = self.problem.equations().graph();
+        let expr = self.jet.tape().branches().nth(branch);
+        match expr.map(|expr| graph.node(expr)) {
+            Some(Node::Binary(BinaryOp::Less | BinaryOp::GreaterEqual, _, _)) => Ordering::Greater,
+            Some(Node::Binary(BinaryOp::LessEqual | BinaryOp::Greater, _, _)) => Ordering::Less,
+            _ => Ordering::Equal,
+        }
+    }
+
+    /// Where among the coefficients of a point the state is that a branch compares with something at rest, and its coefficient on the
+    /// surface; `None` where the branch looks at anything else.
+    pub fn on_surface(&self, branch: usize) -> Option<(usize, f64)> {
+        let equations = self.problem.equations();
+        let graph = equations.graph();
+        let (left, right) = self.jet.compared(branch, 0);
+        let state = |expr| match equations.slot(graph.as_symbol(expr)?) {
+            Slot::Variable { index, order } => Some((index as usize, order as usize)),
+            _ => None,
+        };
+        let rests = |expr| {
+            let read = Walker::new().symbols(graph, &[expr]);
+            let mut read = read.into_iter().map(|symbol| equations.slot(symbol));
+            read.all(|slot| matches!(slot, Slot::Parameter(_)))
+        };
+        let ((index, order), value) = match graph.node(self.jet.tape().branches().nth(branch)?) {
+            Node::Unary(_, a) => (state(a)?, 0.0),
+            Node::Binary(_, a, b) if rests(b) => (state(a)?, right),
+            Node::Binary(_, a, b) if rests(a) => (state(b)?, left),
+            _ => return None,
+        };
+        let factorial: f64 = (1..=order).map(|f| f as f64).product();
+        let is_state = order < self.problem.unknown_offset(index);
+        is_state.then_some((order * self.n + index, value / factorial))
+    }
+
+    /// Keeps the size of what decided a branch before it came to its surface: there its operands may be nothing but what the
+    /// located zero is off by.
+    pub fn note_size(&mut self, branch: usize, size: f64) {
+        self.crossed[branch] = size;
+    }
+
+    /// What was kept of a branch; 0 if it is not on its surface.
+    pub fn noted_size(&self, branch: usize) -> f64 {
+        self.crossed[branch]
+    }
+
+    /// Forgets where branches are.
+    pub fn forget_surfaces(&mut self) {
+        self.crossed.fill(0.0);
     }
 
     /// Number of coefficients of [`Stages::switching`].

@@ -59,6 +59,8 @@ pub(crate) struct Stages<'p> {
     solution: Vec<f64>,
     /// Branch of the residuals' tape for each branch of the Jacobian's, where they decide the same.
     same_branch: Vec<Option<usize>>,
+    /// For each branch that lies on its surface the size of what decided it before it came there; 0 for others.
+    crossed: Vec<f64>,
     /// The greatest scaled residual of each level in the last projection.
     pub levels: Vec<f64>,
     /// The same for the last residual.
@@ -142,6 +144,7 @@ impl<'p> Stages<'p> {
                 .collect()
         };
         let jacobian = problem.jacobian_values();
+        let n_branches = jet.tape().branches().len();
         Ok(Self {
             same_branch: same_branches(problem.equations().graph(), jet.tape(), jacobian.tape()),
             rising_rows: table(c, false),
@@ -155,6 +158,7 @@ impl<'p> Stages<'p> {
             found: vec![0.0; problem.max_equation_offset() + 1],
             statistics: Statistics::default(),
             native: None,
+            crossed: vec![0.0; n_branches],
             problem,
             jet,
             jacobian,

@@ -30,6 +30,7 @@ use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, Forced};
 use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
+use crate::watch::written::of_time;
 use approach::{Approach, Verdict};
 use daelight_expr::Side;
 use daelight_linalg::LinalgError;
@@ -100,6 +101,8 @@ pub struct Taylor<'p> {
     features: Option<Features<'p>>,
     /// Branches that switched at the present point: it lies on their switching surfaces.
     at_zero: Vec<usize>,
+    /// Whether time alone decides each branch.
+    of_time: Vec<bool>,
     direction: f64,
     approach: Option<Approach>,
     /// A quantity, and the highest derivatives that it reads.
@@ -145,6 +148,7 @@ impl<'p> Taylor<'p> {
             forced: Forced::new(problem, allowance(n_stages, tolerances.rtol)),
             features: Features::new(problem, ConfirmedBy::Defect),
             at_zero: Vec::new(),
+            of_time: of_time(problem),
             direction: 1.0,
             approach: None,
             reads: None,
@@ -300,6 +304,7 @@ impl<'p> Taylor<'p> {
         self.n_surprises = 0;
         self.quick_switches = 0;
         self.at_zero.clear();
+        self.stages.forget_surfaces();
         if let Some(forced) = &mut self.forced {
             forced.forget();
         }
@@ -376,6 +381,7 @@ impl<'p> Taylor<'p> {
         if remaining == 0.0 {
             // A piece of no length, so that the last point is the projected one.
             self.close(self.time);
+            self.end_as_written();
             return Some(StopReason::Finished);
         }
         let size = self.rule.step(&self.series);

@@ -7,7 +7,8 @@ use crate::tolerances::{SAME_SWITCH, SIDE_VALUE, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::beside::Beside;
 use crate::watch::forcing::At;
-use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, settle};
+use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, onto_surfaces, settle};
+use crate::watch::written::{as_written, exact_time};
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
@@ -102,27 +103,34 @@ impl Taylor<'_> {
         first
     }
 
+    /// The branches that leave their sides with one of them, within a width of its distance.
+    fn together(&mut self, branch: usize, s: f64, width: f64) -> Vec<usize> {
+        let beyond = s + 2.0 * width;
+        let all = 0..self.stages.n_branches();
+        all.filter(|&other| {
+            let at = (other != branch).then(|| self.leaves_within(other, beyond));
+            at.is_none_or(|at| at.is_some_and(|at| at <= s + width))
+        })
+        .collect()
+    }
+
+    /// Puts what rests onto its surfaces, and gives the values at the switch itself if they are those of neither side, (R26).
+    fn written(&mut self, located: &[usize], way: Way) -> Option<Vec<f64>> {
+        onto_surfaces(&mut self.stages, located, &mut self.next);
+        let located = located.iter().copied();
+        let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
+        as_written(&mut self.stages, &exact, way, &mut self.next)
+    }
+
     /// Restarts on the other side of a branch, at its switching time.
     pub(super) fn switch(&mut self, s: f64, branch: usize) -> Option<StopReason> {
         let time = self.time + self.direction * s;
         // All branches that switch at this very time go together: abs(x) and x > 0, say. Times of picoseconds are no less apart.
         let width = SAME_SWITCH * time.abs().max(s);
         let at_once = SAME_SWITCH * time.abs().max((self.options.t_end - time).abs().min(1.0));
-        let together: Vec<usize> = (0..self.stages.n_branches())
-            .filter(|&other| {
-                let beyond = s + 2.0 * width;
-                other == branch
-                    || self
-                        .leaves_within(other, beyond)
-                        .is_some_and(|at| at <= s + width)
-            })
-            .collect();
-        shift(
-            &self.series,
-            self.trajectory.n(),
-            time - self.time,
-            &mut self.point,
-        );
+        let together = self.together(branch, s, width);
+        let n = self.trajectory.n();
+        shift(&self.series, n, time - self.time, &mut self.point);
         let rtol = self.options.tolerances.rtol;
         // How far a zero of the series may be off the switch, which two different switches may not.
         let way = Way::through(self.options.t_end - time, rtol, width.max(SIDE_VALUE * s));
@@ -130,6 +138,11 @@ impl Taylor<'_> {
             .iter()
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))
             .collect();
+        self.note_sizes(&together, s);
+        let time = match self.of_time[branch] {
+            true => exact_time(&mut self.stages, branch, (time, &self.point)),
+            false => time,
+        };
         for &(branch, side) in &sides {
             self.stages.choose(branch, side);
         }
@@ -162,26 +175,62 @@ impl Taylor<'_> {
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
-        let expr = self.branch_expr(branch);
+        let written = match restart == time {
+            true => self.written(&together, way),
+            false => None,
+        };
         self.switches.push(Switch {
             time,
             branch,
-            expr,
+            expr: self.branch_expr(branch),
             state_change: projected.state_change,
         });
-        self.quick_switches = if s <= at_once {
+        let quick = if s <= at_once {
             self.quick_switches + 1
         } else {
             0
         };
+        self.quick_switches = quick;
+        self.forget_ahead();
+        self.accept(restart);
+        if let Some(point) = written {
+            self.trajectory.push_instant(time, point);
+        }
+        self.at_zero = at_zero(&self.stages, &together, way);
+        // Switching is no evidence of sliding, however frequent; only at one and the same time.
+        (self.quick_switches > 10).then(|| self.chattering(branch, true))
+    }
+
+    /// Forgets what was seen ahead with the sides before.
+    fn forget_ahead(&mut self) {
         self.monitor.forget();
         self.near_misses.clear();
         self.approach = None;
         self.tail = Tail::default();
-        self.accept(restart);
-        self.at_zero = at_zero(&self.stages, &together, way);
-        // Switching is no evidence of sliding, however frequent; only at one and the same time.
-        (self.quick_switches > 10).then(|| self.chattering(branch, true))
+    }
+
+    /// Keeps what decides branches was made of on the way to their surfaces, at a distance; those that leave one are on none.
+    fn note_sizes(&mut self, branches: &[usize], distance: f64) {
+        for &branch in branches {
+            let is_away = self.stages.sides()[branch] != Ordering::Equal;
+            let orders = 0..self.stages.n_switching();
+            let term = |m: usize| self.stages.switching(branch, m).1 * distance.powi(m as i32);
+            let size = orders.map(term).fold(0.0, f64::max);
+            self.stages
+                .note_size(branch, if is_away { size } else { 0.0 });
+        }
+    }
+
+    /// Keeps the values of the very end where branches switch at it, (R26).
+    pub(super) fn end_as_written(&mut self) {
+        let Some((start, end)) = self.trajectory.span() else {
+            return;
+        };
+        let way = Way::through(end - start, self.options.tolerances.rtol, 0.0);
+        let all: Vec<usize> = (0..self.stages.n_branches()).collect();
+        if let Some(point) = as_written(&mut self.stages, &all, way, &mut self.series) {
+            self.trajectory.push_instant(self.time, point);
+        }
     }
 
     fn branch_expr(&self, branch: usize) -> daelight_expr::ExprId {

@@ -5,8 +5,9 @@
 use super::scan::{Cell, Expand, SCAN_ORDER, Scan};
 use crate::locate;
 use crate::problem::Problem;
+use crate::stages::Stages;
 use crate::stages::same_branches;
-use crate::tolerances::{JUST_SWITCHED, SAME_SWITCH, SIDE_VALUE};
+use crate::tolerances::{CONFIRM_WEIGHTS, JUST_SWITCHED, SAME_SWITCH, SIDE_VALUE};
 use crate::trajectory::shift;
 use daelight_expr::{Jet, JetEvaluator, Node};
 use std::cmp::Ordering;
@@ -30,6 +31,33 @@ pub(crate) struct BranchFunctions {
 pub(crate) struct Piece<'a> {
     pub centre: f64,
     pub series: &'a [f64],
+}
+
+/// Branches of which more is known than their sides.
+#[derive(Clone, Copy)]
+pub(crate) struct OnSurfaces<'a> {
+    /// Those that switched where a piece begins: as long as they are no larger than there they are zero.
+    pub at_zero: &'a [usize],
+    /// Those that the motion keeps on their surfaces, with a side, up to errors of a run with this tolerance.
+    pub staying: &'a [usize],
+    pub rtol: f64,
+}
+
+impl OnSurfaces<'_> {
+    /// Whether a branch is off its side where its function has a value, with the size of its operands.
+    fn leaves(&self, stages: &Stages<'_>, branch: usize, (value, size): (f64, f64)) -> bool {
+        let size = size.max(stages.noted_size(branch));
+        let stays = value.abs() <= CONFIRM_WEIGHTS * self.rtol * size;
+        if stays && self.staying.contains(&branch) {
+            return false;
+        }
+        match stages.sides()[branch] {
+            Ordering::Less => value > 0.0,
+            Ordering::Greater => value < 0.0,
+            // At rest; away from it only when it is more than the accuracy of the piece.
+            Ordering::Equal => value.abs() > SIDE_VALUE * size,
+        }
+    }
 }
 
 /// The first switch within a piece.
@@ -86,15 +114,14 @@ impl BranchFunctions {
     }
 
     /// The first time between two at which a branch leaves its side, and all that leave theirs at that time.
-    ///
-    /// Those of `at_zero` switched where the piece begins: as long as they are no larger than there they are zero.
     pub fn first_switch(
         &mut self,
         piece: Piece<'_>,
         (from, to): (f64, f64),
-        sides: &[Ordering],
-        at_zero: &[usize],
+        stages: &Stages<'_>,
+        known: OnSurfaces<'_>,
     ) -> Option<FirstSwitch> {
+        let at_zero = known.at_zero;
         let mut scan = std::mem::take(&mut self.scan);
         let mut before = None;
         let n_functions = self.roots.len();
@@ -115,22 +142,15 @@ impl BranchFunctions {
                     return ControlFlow::Continue(());
                 }
                 let is_first = (cell.to - from).abs() <= JUST_SWITCHED * (to - from).abs();
-                let left: Vec<usize> = (0..n_functions)
-                    .filter(|branch| {
-                        let value = series[*branch][0].0.abs();
-                        let mut zeros = at_zero.iter().zip(&first_values);
-                        !zeros.any(|(zero, first)| zero == branch && (is_first || value <= *first))
-                    })
-                    .filter(|&branch| match sides[branch] {
-                        Ordering::Less => series[branch][0].0 > 0.0,
-                        Ordering::Greater => series[branch][0].0 < 0.0,
-                        // At rest; away from it only when it is more than the accuracy of the piece.
-                        Ordering::Equal => {
-                            let (value, size) = series[branch][0];
-                            value.abs() > SIDE_VALUE * size
-                        }
-                    })
-                    .collect();
+                let known_zero = |branch: usize, value: f64| {
+                    let mut zeros = at_zero.iter().zip(&first_values);
+                    zeros.any(|(zero, first)| *zero == branch && (is_first || value <= *first))
+                };
+                let left = (0..n_functions).filter(|&branch| {
+                    let here = series[branch][0];
+                    !known_zero(branch, here.0.abs()) && known.leaves(stages, branch, here)
+                });
+                let left: Vec<usize> = left.collect();
                 if left.is_empty() {
                     before = Some(middle);
                     return ControlFlow::Continue(());
@@ -188,12 +208,24 @@ impl BranchFunctions {
 
     /// A function at a time; `None` where it has no value.
     pub fn value(&mut self, piece: Piece<'_>, time: f64, branch: usize) -> Option<f64> {
+        let (left, right) = self.operands(piece, time, branch);
+        let value = left - right;
+        value.is_finite().then_some(value)
+    }
+
+    /// The size of what a function is made of at a time.
+    pub fn size(&mut self, piece: Piece<'_>, time: f64, branch: usize) -> f64 {
+        let (left, right) = self.operands(piece, time, branch);
+        let size = left.abs() + right.abs();
+        if size.is_finite() { size } else { 0.0 }
+    }
+
+    fn operands(&mut self, piece: Piece<'_>, time: f64, branch: usize) -> (f64, f64) {
         self.set(piece, time, 1);
         let _ = self.jet.extend(0);
         let (left, right) = self.roots[branch];
         let right = right.map_or(0.0, |right| self.jet.root(right, 0));
-        let value = self.jet.root(left, 0) - right;
-        value.is_finite().then_some(value)
+        (self.jet.root(left, 0), right)
     }
 
     fn set(&mut self, piece: Piece<'_>, time: f64, n_orders: usize) {

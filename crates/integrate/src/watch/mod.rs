@@ -11,6 +11,7 @@ pub(crate) mod forcing;
 mod isolate;
 mod scan;
 pub(crate) mod sides;
+pub(crate) mod written;
 
 pub use isolate::{Isolation, ZeroPlace};
 pub use scan::{Cell, Expand, SCAN_ORDER, Scan};

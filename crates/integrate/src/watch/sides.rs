@@ -311,7 +311,7 @@ fn searched_at(
 }
 
 /// Turns the branches that are not varied and whose values are beyond the sides held; whether there are any.
-fn leave(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
+pub(super) fn leave(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
     stages.compare();
     let has_left = |&branch: &usize| {
         let (value, size) = stages.switching(branch, 0);
@@ -373,7 +373,7 @@ fn follow(
 }
 
 /// The side of a function's value.
-fn side_of(value: f64) -> Ordering {
+pub(super) fn side_of(value: f64) -> Ordering {
     value.partial_cmp(&0.0).unwrap_or(Ordering::Equal)
 }
 
@@ -398,13 +398,43 @@ pub(crate) fn beyond(stages: &Stages<'_>, branch: usize, way: Way) -> Ordering {
     }
 }
 
+/// Puts states that came to rest on switching surfaces exactly there, where a branch looks at one of them alone, and expands the point
+/// anew: what a located zero is off by has a side, which the text would take for that of the state.
+pub(crate) fn onto_surfaces(stages: &mut Stages<'_>, branches: &[usize], series: &mut [f64]) {
+    let resting = branches.iter().copied();
+    let moved: Vec<(usize, f64)> = resting
+        .filter(|&branch| stages.sides()[branch] == Ordering::Equal)
+        .filter(|&branch| stages.switching(branch, 0).0 != 0.0)
+        .filter_map(|branch| stages.on_surface(branch))
+        .collect();
+    if moved.is_empty() {
+        return;
+    }
+    let time = stages.time();
+    let mut before = vec![0.0; stages.n_point()];
+    stages.point(&mut before);
+    let mut point = before.clone();
+    for (place, value) in moved {
+        point[place] = value;
+    }
+    if solved_at(stages, (time, &point), series).is_err() {
+        // It was solved there before.
+        let _ = solved_at(stages, (time, &before), series);
+    }
+}
+
+/// Whether the function of a branch rests on its surface.
+pub(crate) fn rests(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
+    decisive(stages, branch, way).is_none()
+}
+
 /// Whether a branch that rests on its surface has left it.
 pub(crate) fn has_left_rest(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
     stages.sides()[branch] == Ordering::Equal && decisive(stages, branch, way).is_some()
 }
 
 /// The order and the value of the first term that says where the function of a branch goes; `None` if it rests.
-fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(usize, f64)> {
+pub(super) fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(usize, f64)> {
     let series: Vec<(f64, f64)> = (0..stages.n_switching())
         .map(|order| stages.switching(branch, order))
         .collect();
@@ -429,12 +459,18 @@ fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(usize, f64)
     }
     // At the switch itself, which is near, the value is zero.
     let slope = series.get(1).map_or(0.0, |(x, _)| x.abs());
-    let value = (way.error * greatest).max(way.width * slope);
+    let known = greatest.max(stages.noted_size(branch));
+    let value = (way.error * known).max(way.width * slope);
+    // So is a slope that the next one makes within the time by which the switch may be off.
+    let turned = |m: usize| {
+        let next = series.get(m + 1).map_or(0.0, |(x, _)| x.abs());
+        way.width * (m + 1) as f64 * next * stretch.powi(m as i32)
+    };
     let rounding = |m: usize| {
         if m == 0 {
             value
         } else {
-            SIDE_ROUNDING * greatest
+            turned(m).max(SIDE_ROUNDING * greatest)
         }
     };
     let mut terms = terms.into_iter().enumerate();

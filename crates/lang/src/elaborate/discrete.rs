@@ -180,7 +180,8 @@ impl<'a> Elaborator<'a> {
                         .help("use parameters for its start and interval"),
                     ));
                 }
-                if let Some(value) = self.known(interval).filter(|value| *value <= 0.0) {
+                let value = self.parameter_value(interval);
+                if value <= 0.0 {
                     let message = format!("the interval of `sample` is {value}");
                     return Err(self.error(
                         Diagnostic::error(Code::BadValue, span, message)

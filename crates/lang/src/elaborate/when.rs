@@ -186,6 +186,9 @@ impl<'a> Elaborator<'a> {
                     self.error(Diagnostic::error(Code::WrongSize, span, message).help(help))
                 );
             }
+            if let Some(ty) = target.ty() {
+                self.require_whole(&value, ty, self.ast.span(right))?;
+            }
             for (&target, &value) in target.elements().iter().zip(value.elements()) {
                 self.when_assigns(active, target, value, span, when)?;
             }

@@ -19,13 +19,13 @@ pub(super) fn sections(passport: &Result<AnalyzeRecord, FramedRecord>) -> Vec<Se
         Err(message) => return vec![section.block(framed(message))],
     };
     let tone = match report.verdict {
-        "regular" => Mood::Plain,
+        "regular" | "not-unique" => Mood::Plain,
         _ => Mood::Warning,
     };
     let summary = passport_summary(report).trim().to_string();
     section.blocks.push(Element::notice(tone, [summary]));
     section.blocks.push(Element::Grid(indices(report)));
-    if report.verdict == "regular" {
+    if matches!(report.verdict, "regular" | "not-unique") {
         let free = match report.free.as_slice() {
             [] => "Nothing can be chosen: the constraints fix every unknown.".to_string(),
             free => format!("Free to choose together: {}.", free.join(", ")),
@@ -58,7 +58,7 @@ pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
             let remark = format!("{} of freedom", count(dof, "degree"));
             (format!("index {index}"), remark, Mood::Plain)
         }
-        ("regular", None) => {
+        ("not-unique", _) => {
             let free = report.strangeness.u.unwrap_or(0);
             let value = format!("{} free", count(free, "unknown"));
             let them = if free == 1 { "it" } else { "them" };

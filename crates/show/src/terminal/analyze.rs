@@ -61,21 +61,23 @@ pub fn passport_summary(report: &AnalyzeRecord) -> String {
             let kind = kind.map_or(String::new(), |kind| format!(" of kind {kind}"));
             format!("A singular point{kind}: no index exists here.\n")
         }
-        "regular" => match (report.differentiation.index, report.differentiation.dof) {
-            (Some(0), Some(dof)) => format!(
-                "An ordinary differential equation in implicit form, with {} of freedom.\n",
-                count(dof, "degree")
-            ),
-            (Some(index), Some(dof)) => format!(
-                "A regular DAE of index {index} with {} of freedom.\n",
-                count(dof, "degree")
-            ),
-            _ => format!(
-                "Not uniquely solvable: {} free and {} redundant.\n",
-                count(report.strangeness.u.unwrap_or(0), "unknown"),
-                count(report.strangeness.v.unwrap_or(0), "equation")
-            ),
-        },
+        "regular" | "not-unique" => {
+            match (report.differentiation.index, report.differentiation.dof) {
+                (Some(0), Some(dof)) => format!(
+                    "An ordinary differential equation in implicit form, with {} of freedom.\n",
+                    count(dof, "degree")
+                ),
+                (Some(index), Some(dof)) => format!(
+                    "A regular DAE of index {index} with {} of freedom.\n",
+                    count(dof, "degree")
+                ),
+                _ => format!(
+                    "Not uniquely solvable: {} free and {} redundant.\n",
+                    count(report.strangeness.u.unwrap_or(0), "unknown"),
+                    count(report.strangeness.v.unwrap_or(0), "equation")
+                ),
+            }
+        }
         _ => "No index is claimed here; the remarks say why.\n".to_string(),
     }
 }
@@ -220,7 +222,7 @@ fn ties(structural: &StructuralRecord, page: &mut String) {
 }
 
 fn point(report: &AnalyzeRecord, page: &mut String) {
-    if report.verdict == "regular" {
+    if matches!(report.verdict, "regular" | "not-unique") {
         let free = if report.free.is_empty() {
             "Nothing can be chosen: the constraints fix every unknown.".to_string()
         } else {

@@ -71,6 +71,7 @@ fn options(question: &PageQuestion) -> SolveOptions {
     SolveOptions {
         to: question.to,
         continues: question.passes,
+        unexplained: question.quick,
         budget: Some(BUDGET),
         ..SolveOptions::default()
     }

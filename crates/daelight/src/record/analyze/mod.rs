@@ -62,7 +62,11 @@ pub fn analyze(system: &System, passport: &Passport, matrices: bool) -> AnalyzeR
             .collect(),
         point: point_record(system, passport),
         verdict: match passport.verdict {
-            PointVerdict::Regular => "regular",
+            PointVerdict::Regular => match passport.indices() {
+                // Ranks are constant, and unknowns are free or equations redundant.
+                Some(indices) if indices.differentiation_index.is_none() => "not-unique",
+                _ => "regular",
+            },
             PointVerdict::Singular { .. } => "singular",
             PointVerdict::Unknown { .. } => "unknown",
         },
