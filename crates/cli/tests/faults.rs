@@ -59,7 +59,7 @@ fn each_fault_names_components_lines_and_what_to_do() {
         (
             "check",
             "wrongunit",
-            &["J*der(w) = F", "kg.m2/s2", "kg.m/s2", ":7:3"],
+            &["J*der(w) = F", "kg.m2/s2", "right N", ":7:3"],
         ),
         (
             "check",

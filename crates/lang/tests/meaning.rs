@@ -531,6 +531,6 @@ fn sizes_of_units_are_compared() {
         labels.collect::<Vec<String>>()
     };
     assert_eq!(told("H"), Vec::<String>::new());
-    assert_eq!(told("mH"), ["left kg.m2/(s3.A), right 0.001 kg.m2/(s3.A)"]);
+    assert_eq!(told("mH"), ["left V, right 0.001 kg.m2/(s3.A)"]);
     assert_eq!(told("Henry"), ["this quantity is not compared with others"]);
 }

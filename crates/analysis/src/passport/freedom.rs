@@ -67,11 +67,12 @@ pub(crate) fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) ->
         is_differentiated[column as usize] = true;
     }
     // The preference must not outweigh a clear difference in how well an unknown suits.
-    const PREFERENCE: f64 = 1e3;
     let weight = |j: usize| {
         let preferences = [system.unknowns()[j].fixed, is_differentiated[j]];
-        let times = preferences.into_iter().filter(|&is_preferred| is_preferred);
-        PREFERENCE.powi(times.count() as i32) / units[j]
+        let lacking = preferences
+            .into_iter()
+            .filter(|&is_preferred| !is_preferred);
+        1e-3_f64.powi(lacking.count() as i32) / units[j]
     };
     let rows = Mat::from_fn(directions.ncols(), n, |k, j| weight(j) * directions[(j, k)]);
     let mut qr = Qr::new();

@@ -32,11 +32,11 @@ impl Contact {
 const INTERVALS: usize = 8;
 
 impl Driver<'_> {
-    /// The last events that changed something by the same causes, the latest first. That a condition ends to hold changes nothing.
+    /// The events that changed something by the causes of the last event, the latest first. That a condition ends to hold changes nothing.
     fn alike(&self) -> impl Iterator<Item = &Event> {
-        let acting = || (self.out.events.iter().rev()).filter(|event| !event.changed.is_empty());
-        let last = acting().next();
-        acting().filter(move |event| last.is_some_and(|last| event.causes == last.causes))
+        let last = self.out.events.last();
+        let acting = (self.out.events.iter().rev()).filter(|event| !event.changed.is_empty());
+        acting.filter(move |event| last.is_some_and(|last| event.causes == last.causes))
     }
 
     /// The limit of events that follow each other ever faster: (H5) of `docs/theory/hybrid.md`.

@@ -21,6 +21,7 @@ const MOST_DRAWN: usize = 48;
 pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
     let constraints = &answer.mechanism.constraints;
     let name = |unknown: usize| model.unknowns[unknown].name.clone();
+    let symbol = |&v: &usize| answer.ring.variables()[v].name.clone();
     let mut unknowns: Vec<usize> = constraints.angles.iter().map(|a| a.unknown).collect();
     unknowns.extend(constraints.positions.iter().map(|&(unknown, _)| unknown));
     unknowns.sort_unstable();
@@ -35,14 +36,8 @@ pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
             .collect(),
         unknowns: unknowns.into_iter().map(name).collect(),
         locked: constraints.locked.iter().map(|&u| name(u)).collect(),
-        parameters: constraints
-            .parameters
-            .iter()
-            .map(|&v| answer.ring.variables()[v].name.clone())
-            .collect(),
-        positive: (answer.lengths().into_iter())
-            .map(|v| answer.ring.variables()[v].name.clone())
-            .collect(),
+        parameters: constraints.parameters.iter().map(symbol).collect(),
+        positive: answer.lengths().iter().map(symbol).collect(),
         directions: answer
             .mechanism
             .directions
