@@ -485,11 +485,12 @@ impl Exchange {
         let mut parameters = vec![0.0; n];
         for &(what, rate) in moved {
             match what {
-                Moved::State(at) => match self.sources[at] {
-                    Source::Integrated(_, _, Some(at)) => states[at] += rate,
-                    // Where it follows from others, nothing follows from it.
-                    _ => {}
-                },
+                // Where it follows from others, nothing follows from it.
+                Moved::State(at) => {
+                    if let Source::Integrated(_, _, Some(at)) = self.sources[at] {
+                        states[at] += rate;
+                    }
+                }
                 Moved::Input(at) => parameters[own.len() + at] += rate,
             }
         }

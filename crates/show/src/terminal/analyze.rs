@@ -254,9 +254,9 @@ fn hidden(report: &AnalyzeRecord, page: &mut String) {
     page.push_str(&format!("\nHidden constraints ({})\n", all.len()));
     for hidden in all.iter().take(MAX_LISTED) {
         page.push_str(&format!(
-            "  {}\n      {} of {}\n",
+            "  {}\n      {} derivative of {}\n",
             cut(&hidden.text, WIDTH - 2),
-            format!("{} derivative", ordinal(hidden.times_differentiated)),
+            ordinal(hidden.times_differentiated),
             cut(&hidden.from_equation, WIDTH - 28)
         ));
     }
