@@ -244,3 +244,35 @@ fn a_pose_is_listed_once() {
     let turned = others[0]["values"]["q"].as_f64().expect("a number");
     assert!((turned + 0.947262).abs() < 1e-6, "{turned}");
 }
+
+/// Fixed values beside a step at the start: they hold on the side that follows, or both commands say that they contradict each other.
+#[test]
+fn fixed_values_at_a_step_are_kept_or_refused() {
+    let mut random = common::Random(5);
+    for case in 0..30 {
+        let (before, after) = (random.between(-3.0, 3.0), random.between(4.0, 9.0));
+        let x = random.between(-2.0, 2.0);
+        // 2 w = u + x on the side that follows; every third case fits that of the side before, every third none.
+        let (w, fits) = match case % 3 {
+            0 => ((after + x) / 2.0, true),
+            1 => ((before + x) / 2.0, false),
+            _ => (random.between(20.0, 30.0), false),
+        };
+        let text = format!(
+            "model Step Real u, w(start = {w}, fixed = true), x(start = {x}, fixed = true);
+             equation u = if time < 0 then {before} else {after}; u - w + x = w; der(x) = u - w; end Step;"
+        );
+        for command in [&["init", "-"][..], &["solve", "-", "--to", "0.5"]] {
+            let output = common::daelight_with_input(command, text.as_bytes());
+            let said = common::stderr(&output) + &stdout(&output);
+            assert_eq!(status(&output) == 0, fits, "{command:?}: {said}\n{text}");
+            assert!(!said.contains("slides"), "{said}\n{text}");
+            if !fits {
+                assert!(
+                    said.contains("w = ") && said.contains("must hold"),
+                    "{said}\n{text}"
+                );
+            }
+        }
+    }
+}

@@ -110,10 +110,14 @@ impl Finder<'_> {
             return Ok(self.settled(candidate, SideChoice::One));
         }
         let mut found: Vec<Candidate> = Vec::new();
+        let mut without_point: Option<NoPoint> = None;
         let mut open = vec![(Vec::new(), first.clone())];
         while let Some((pins, end)) = open.pop() {
             let graph = self.values.graph();
-            let Some(expr) = kink(&end) else { continue };
+            let Some(expr) = kink(&end) else {
+                without_point.get_or_insert(end);
+                continue;
+            };
             let Some(operands) = operands(&graph, expr) else {
                 continue;
             };
@@ -133,7 +137,7 @@ impl Finder<'_> {
                 }
             }
         }
-        self.chosen(found).ok_or(first)
+        self.chosen(found).ok_or(without_point.unwrap_or(first))
     }
 
     /// Where more switches meet than can be tried in all combinations, or each search takes long: the sides of the text, and
@@ -191,7 +195,8 @@ impl Finder<'_> {
         }
     }
 
-    /// The candidate whose sides hold for later times; the side of the text where several or none do.
+    /// The candidate whose sides hold for later times; the side of the text where several do, or where both sides of a switch lead
+    /// back to it. A side that leads to one without a point is no start.
     fn chosen(&mut self, mut found: Vec<Candidate>) -> Option<ConsistentPoint> {
         let graph = self.values.graph();
         let of_text = |candidate: &Candidate| -> usize {
@@ -212,6 +217,9 @@ impl Finder<'_> {
             })
             .collect();
         let lasting = || (0..holds.len()).filter(|at| holds[*at]);
+        if lasting().next().is_none() && !has_both_sides(&found) {
+            return None;
+        }
         let chosen = lasting().next().unwrap_or(0);
         let jet = &found.get(chosen)?.point.jet;
         let differ = |at: &usize| !jet.agrees(&found[*at].point.jet, SAME_JET);
@@ -234,6 +242,15 @@ impl Finder<'_> {
             ..point
         }
     }
+}
+
+/// Whether there is a point on either side of some switch.
+fn has_both_sides(found: &[Candidate]) -> bool {
+    let pins = || found.iter().flat_map(|candidate| &candidate.pins);
+    pins().any(|one| {
+        one.side == Ordering::Less
+            && pins().any(|pin| pin.operands == one.operands && pin.side == Ordering::Greater)
+    })
 }
 
 /// Where the quantity of a switch goes, by its coefficients at the switch; `None` where it rests.
