@@ -60,6 +60,22 @@ pub struct StartRequest {
     pub nearest_regular: bool,
 }
 
+impl StartRequest {
+    /// The start of a request for a point.
+    pub fn of(request: &Request, others: Others) -> Self {
+        Self {
+            time: request.time,
+            guess: request.guess.clone(),
+            given: request.given.clone(),
+            conditions: request.conditions.clone(),
+            order: request.order,
+            budget: request.budget,
+            others,
+            nearest_regular: false,
+        }
+    }
+}
+
 /// A start.
 #[derive(Clone, Debug)]
 pub struct Start {
@@ -199,14 +215,8 @@ pub fn freedom_at(system: &System, request: &Request, jet: &TaylorJet) -> Option
 /// The same where no structure holds: the start is looked for once more, along the whole array.
 fn freedom_by_array(system: &System, request: &Request) -> Option<Freedom> {
     let wanted = StartRequest {
-        time: request.time,
-        guess: request.guess.clone(),
-        given: request.given.clone(),
-        conditions: request.conditions.clone(),
         order: 1,
-        budget: request.budget,
-        others: Others::No,
-        nearest_regular: false,
+        ..StartRequest::of(request, Others::No)
     };
     match find_start(system, &wanted) {
         Outcome::Found(start) => start.freedom,
@@ -220,16 +230,7 @@ pub fn singular_at(
     request: &Request,
     jet: &TaylorJet,
 ) -> Option<Box<SingularStart>> {
-    let wanted = StartRequest {
-        time: request.time,
-        guess: request.guess.clone(),
-        given: request.given.clone(),
-        conditions: request.conditions.clone(),
-        order: request.order,
-        budget: request.budget,
-        others: Others::Glance,
-        nearest_regular: false,
-    };
+    let wanted = StartRequest::of(request, Others::Glance);
     let search = Search {
         system,
         structure: sound_structure(system),

@@ -207,14 +207,8 @@ pub fn add_other_starts(
         return;
     }
     let wanted = StartRequest {
-        time: request.time,
-        guess: request.guess.clone(),
-        given: request.given.clone(),
-        conditions: request.conditions.clone(),
-        order: 1,
         budget: options.budget.unwrap_or(request.budget),
-        others: Others::Glance,
-        nearest_regular: false,
+        ..StartRequest::of(&request, Others::Glance)
     };
     let Outcome::Found(start) = find_start(system, &wanted) else {
         return;

@@ -10,7 +10,7 @@ use daelight_analysis::initial::{
 };
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::Repaired;
-use daelight_analysis::start::singular_at;
+use daelight_analysis::start::{Others, Outcome, StartRequest, find_start, singular_at, violated};
 use daelight_integrate::StartError;
 use std::time::Instant;
 
@@ -63,10 +63,24 @@ pub(crate) fn start_point(
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let regular = setup.is_regular(system);
     let offsets = regular.then(|| StageOffsets::of(structure));
-    match consistent_point(system, offsets, &request) {
-        Ok(point) => Ok((point, request)),
-        Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(&request), request)),
-        Err(_) => {
+    let direct = consistent_point(system, offsets, &request);
+    match direct {
+        Ok(point) if violated(system, point.jet.values()).is_empty() => {
+            return Ok((point, request));
+        }
+        Err(NoPoint::TooLarge { .. }) if regular => return Ok((at_rest(&request), request)),
+        _ => {}
+    }
+    // Bounds, and values that are given twice, are weighed where `init` weighs them.
+    let left = in_time(&request, options, began);
+    match (
+        find_start(system, &StartRequest::of(&left, Others::No)),
+        direct,
+    ) {
+        (Outcome::Found(start), _) => Ok((start.point, request)),
+        (_, Ok(point)) => Ok((point, request)),
+        (Outcome::Singular(singular), _) => Err(NoRun::SingularStart(Box::new(singular.passport))),
+        _ => {
             let passport = Box::new(Passport::new(system, &in_time(&request, options, began)));
             Err(match passport.verdict {
                 PointVerdict::Singular { .. } => NoRun::SingularStart(passport),
