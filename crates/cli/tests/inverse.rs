@@ -453,3 +453,53 @@ fn a_nearly_stretched_start_keeps_its_elbow() {
         assert!(bend * sign > 0.1, "{sign}: {bend}");
     }
 }
+
+/// A load that the wrong mass lifts off its horizontal line: the height is compared though no time stands in its equation.
+#[test]
+fn a_height_that_is_held_is_compared_too() {
+    let text = |name: &str, mass: f64, path: &str, forces: &str| {
+        format!(
+            "model {name}
+               parameter Real mt = 20, ml = {mass}, J = 0.1, rd = 0.1, g = 9.81;
+               Real s(start = 0), l(start = 4), x(start = 0), z(start = -4), vx, vz, S;
+               {forces}
+             equation
+               der(x) = vx;  der(z) = vz;
+               ml*der(vx) = -S*(x - s)/l;  ml*der(vz) = -S*z/l - ml*g;
+               mt*der(der(s)) = F + S*(x - s)/l;
+               J/rd^2*der(der(l)) = M/rd + S;
+               (x - s)^2 + z^2 = l^2;
+               {path}
+               annotation(experiment(StopTime = 1));
+             end {name};"
+        )
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (mass, forward) in [(80.0, 80.0), (80.0, 90.0), (120.0, 100.0)] {
+        let inverse = text(
+            "Inverse",
+            mass,
+            "x = 0.01*time^5*(1 - time/6);  z = -4;",
+            "Real F, M;",
+        );
+        let plant = text("Plant", forward, "", "input Real F, M;");
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            path.to_str().expect("a path").to_string()
+        };
+        let (inverse, plant) = (file("inverse.mo", &inverse), file("plant.mo", &plant));
+        let (_, found) = json(&["feedforward", &inverse, "--forward", &plant]);
+        let paths = found["paths"].as_array().expect("a list");
+        let told: Vec<&str> = paths
+            .iter()
+            .filter_map(|p| p["equation"].as_str())
+            .collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        let height = paths.iter().find(|p| p["equation"] == "z = -4");
+        let error = number(&height.expect("the height")["largest"]);
+        // The drum holds the weight of the mass it was computed for: its inertia, J/rd^2 = 10, falls with the difference.
+        let fall = 9.81 * (forward - mass).abs() / (forward + 10.0) / 2.0;
+        assert!((error - fall).abs() <= 0.01 * fall + 1e-6, "{error} {fall}");
+    }
+}

@@ -204,6 +204,30 @@ fn samples(system: &System, solution: &Solution, names: &[String], n: usize) -> 
         .collect()
 }
 
+/// The equations whose errors are told: prescribed motions, and what the inverse model holds in place without the time, such as the
+/// height of a horizontal line, where the forward model does not say the same.
+fn compared(inverse: &System, forward: &System, prescribed: &Prescribed) -> Vec<usize> {
+    let equations = inverse.equations();
+    let is_rate = |equation: usize| !equations.pattern(1).row(equation).is_empty();
+    let Ok(structure) = inverse.structure() else {
+        return Vec::new();
+    };
+    let times = &structure.offsets().equation;
+    let kept: Vec<String> = (0..forward.equations().n_equations())
+        .map(|equation| forward.equation_text(equation))
+        .collect();
+    let is_held = |equation: usize| {
+        let is_name = prescribed.names.iter().any(|(_, by)| *by == equation);
+        times[equation] > 0
+            && !is_rate(equation)
+            && !is_name
+            && !kept.contains(&inverse.equation_text(equation))
+    };
+    (0..equations.n_equations())
+        .filter(|equation| prescribed.equations.contains(equation) || is_held(*equation))
+        .collect()
+}
+
 /// The residuals of the prescribed motions with the values of the forward run, and the forces.
 fn compare(
     inverse: &System,
@@ -222,7 +246,7 @@ fn compare(
         return (paths, Vec::new());
     };
     let prescribed = Prescribed::new(equations, structure, &structure.offsets().equation);
-    for &equation in &prescribed.equations {
+    for equation in compared(inverse, forward, &prescribed) {
         let residual = &equations.residuals()[equation..=equation];
         let symbols = Walker::new().symbols(equations.graph(), residual);
         let is_known = |symbol: Symbol| match symbol {
