@@ -398,7 +398,8 @@ impl Pencil {
             .collect())
     }
 
-    /// ‖(lambda E + B) v‖ relative to the sizes of its terms, for the vector v of an eigenvalue (6).
+    /// ‖(lambda E + B) v‖ relative to the largest entries of lambda E and B times that of v, for the vector v of an eigenvalue (6):
+    /// of a rest all terms may be rounding.
     fn residual(&self, motion: &Motion, value: &Eigenvalue) -> f64 {
         let part = |k: usize| {
             let w: Vec<f64> = value.vector.iter().map(|v| v[k]).collect();
@@ -409,15 +410,13 @@ impl Pencil {
         let mut size = 0.0_f64;
         for (list, [re, im]) in [(&self.b, [1.0, 0.0]), (&self.e, [value.re, value.im])] {
             for &(i, j, entry) in list {
-                let term = [
-                    entry * (re * x[j] - im * y[j]),
-                    entry * (re * y[j] + im * x[j]),
-                ];
-                sum[i][0] += term[0];
-                sum[i][1] += term[1];
-                size = size.max(f64::hypot(term[0], term[1]));
+                sum[i][0] += entry * (re * x[j] - im * y[j]);
+                sum[i][1] += entry * (re * y[j] + im * x[j]);
+                size = size.max(entry.abs() * f64::hypot(re, im));
             }
         }
+        let vector = x.iter().zip(&y).map(|(x, y)| f64::hypot(*x, *y));
+        size *= vector.fold(0.0, f64::max);
         let largest = sum
             .iter()
             .map(|[a, b]| f64::hypot(*a, *b))

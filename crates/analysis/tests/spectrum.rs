@@ -260,3 +260,22 @@ fn seams_of_paths_are_found_with_their_smoothness() {
         assert_eq!(found[0].is_smooth_enough(), is_smooth_enough, "{path}");
     }
 }
+
+/// A rest is an eigenvalue 0 whose vector leaves nothing but rounding in all equations.
+#[test]
+fn a_motion_that_decays_and_a_rest_are_both_found() {
+    for (mass, damping) in [(1.0, 1.0), (0.02, 3.7), (51.0, 0.4), (1e-6, 2e-4)] {
+        let text = format!(
+            "model Slide Real x(start = 1), v(start = 1); equation der(x) = v; {mass}*der(v) = -{damping}*v; end Slide;"
+        );
+        let found = spectrum(&text).unwrap_or_else(|because| panic!("{because}\n{text}"));
+        let mut values: Vec<f64> = found.eigenvalues.iter().map(|e| e.re).collect();
+        values.sort_by(f64::total_cmp);
+        let rate = damping / mass;
+        assert!(
+            (values[0] + rate).abs() <= 1e-12 * rate,
+            "{values:?}\n{text}"
+        );
+        assert!(values[1].abs() <= 1e-12 * rate, "{values:?}\n{text}");
+    }
+}
