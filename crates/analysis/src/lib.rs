@@ -61,6 +61,7 @@ pub mod edge;
 pub mod elimination;
 mod equations;
 mod explain;
+pub mod floating;
 pub mod fullness;
 pub mod hidden;
 pub mod index_reduction;

@@ -1,6 +1,6 @@
 //! Ten faults of component models: each message names components, lines and what to do. Units: what is clean, and what is planted.
 
-use crate::common::{daelight, root, stderr, stdout};
+use crate::common::{Random, daelight, daelight_with_input, root, status, stderr, stdout};
 use std::path::Path;
 
 /// The models of the page of faults, by file name.
@@ -159,5 +159,71 @@ fn a_planted_unit_is_found() {
         assert!(warned.status.success() && off.status.success(), "{name}");
         assert_eq!(strict.status.code(), Some(1), "{name}");
         assert!(stderr(&off).is_empty(), "{name}");
+    }
+}
+
+/// Random circuits of four kinds of parts: with a ground they are clean, without one the message says that nothing fixes the potentials.
+#[test]
+fn a_circuit_without_a_ground_is_told_by_check_and_solve() {
+    let mut random = Random(17);
+    for case in 0..40 {
+        let n_nodes = 3 + random.below(4);
+        let mut parts = String::new();
+        let mut wires = String::new();
+        // The first pin that was joined to each node.
+        let mut pin_of: Vec<Option<String>> = vec![None; n_nodes];
+        let mut join = |node: usize, pin: String, wires: &mut String| match &pin_of[node] {
+            Some(first) => wires.push_str(&format!("connect({first}, {pin});\n")),
+            None => pin_of[node] = Some(pin),
+        };
+        // A ring of all nodes, and some chords.
+        let ring = (0..n_nodes).map(|k| (k, (k + 1) % n_nodes));
+        let chords = (0..2).map(|_| (0, 1 + random.below(n_nodes - 1)));
+        let edges: Vec<(usize, usize)> = ring.chain(chords.collect::<Vec<_>>()).collect();
+        for (k, (from, to)) in edges.into_iter().enumerate() {
+            let kind = match (k, random.below(3)) {
+                (0, _) => format!(
+                    "Capacitor p{k}(C = {}, v(start = 1, fixed = true))",
+                    random.between(0.1, 2.0)
+                ),
+                (_, 0) => format!("JunctionDiode p{k}"),
+                (_, 1) => format!("Inductor p{k}(L = {})", random.between(0.1, 2.0)),
+                _ => format!("Resistor p{k}(R = {})", random.between(0.1, 9.0)),
+            };
+            parts.push_str(&format!("Parts.Electrical.{kind};\n"));
+            join(from, format!("p{k}.p"), &mut wires);
+            join(to, format!("p{k}.n"), &mut wires);
+        }
+        let model = |ground: &str, wire: &str| {
+            format!("model Random\n{parts}{ground}equation\n{wires}{wire}end Random;\n")
+        };
+        let grounded = model("Parts.Electrical.Ground g;\n", "connect(g.p, p0.p);\n");
+        let output = daelight_with_input(&["check", "-"], grounded.as_bytes());
+        assert_eq!(
+            status(&output),
+            0,
+            "case {case}: {}\n{grounded}",
+            stderr(&output)
+        );
+        let floating = model("", "");
+        let output = daelight_with_input(&["check", "-"], floating.as_bytes());
+        assert_eq!(status(&output), 1, "case {case}\n{floating}");
+        let said = stderr(&output);
+        assert!(
+            said.contains("nothing fixes the potentials of"),
+            "{said}\n{floating}"
+        );
+        assert!(said.contains("to a ground"), "{said}");
+        if case % 4 > 0 {
+            continue;
+        }
+        let arguments = ["solve", "-", "--to", "0.1", "--budget", "2s"];
+        let output = daelight_with_input(&arguments, floating.as_bytes());
+        assert_ne!(status(&output), 0, "case {case}\n{floating}");
+        assert!(
+            stderr(&output).contains("to a ground"),
+            "{}\n{floating}",
+            stderr(&output)
+        );
     }
 }

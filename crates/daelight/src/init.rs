@@ -531,6 +531,11 @@ fn names(system: &System, unknowns: impl Iterator<Item = usize>) -> String {
     let all: Vec<&str> = unknowns
         .map(|j| system.unknowns()[j].name.as_str())
         .collect();
+    first_of(&all)
+}
+
+/// The first ones of many names, and how many more there are.
+pub(crate) fn first_of(all: &[&str]) -> String {
     match all.len() {
         0..=MAX_SHOWN => all.join(", "),
         n => format!("{} and {} more", all[..MAX_SHOWN].join(", "), n - MAX_SHOWN),

@@ -25,6 +25,7 @@ mod feedforward;
 pub mod files;
 mod fit;
 mod fixed;
+mod floating;
 mod folders;
 mod gradient;
 pub mod hybrid;
@@ -167,6 +168,14 @@ pub fn check(loaded: &mut Loaded) -> Option<Balance> {
     let model = loaded.model.as_ref()?;
     let balance = daelight_lang::balance(model);
     loaded.diagnostics.extend(balance.diagnostics(model));
+    let joins_parts = |equation: &daelight_lang::Equation| equation.instance.flow.is_some();
+    if balance.is_balanced()
+        && model.unknowns.len() <= 5 * daelight_analysis::dae::MAX_COMPARED
+        && model.equations.iter().any(joins_parts)
+        && let Ok(system) = system(model)
+    {
+        loaded.diagnostics.extend(floating::without_ground(&system));
+    }
     Some(balance)
 }
 

@@ -1,6 +1,7 @@
 //! Linear models whose equations do not match their unknowns: what is free, what contradicts, and the square model that
 //! is left when the free part is given. Section 7 of `docs/theory/linear.md`.
 
+use crate::floating::connector_of;
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{
     ConditionResidual, IndexReduced, LinearReduction, Refusal,
@@ -155,20 +156,6 @@ fn in_components(system: &System, equations: &[usize], mut diagnostic: Diagnosti
         "equations of the components {} take part",
         components.join(", ")
     ))
-}
-
-/// The connector that an unknown is the potential of, if flows are balanced there.
-fn connector_of<'a>(system: &'a System, name: &'a str) -> Option<&'a str> {
-    let (connector, _) = name.rsplit_once('.')?;
-    let of_connector = |flow: &str| {
-        let rest = flow.strip_prefix(connector);
-        rest.is_some_and(|rest| rest.starts_with('.'))
-    };
-    let balances = |flows: &str| flows.split(", ").any(of_connector);
-    let mut written = system.written().iter();
-    written
-        .any(|equation| equation.instance.flow.as_deref().is_some_and(balances))
-        .then_some(connector)
 }
 
 /// The square model behind a rectangular one, for a run between two times; `None` for a model that needs none.

@@ -88,7 +88,7 @@ impl Jets {
     ///
     /// Two of three jets have values between 0.3 and 1.3 in magnitude, every second only positive ones for the sake of
     /// roots and logarithms; the third kind stays below 0.6 for the sake of arc functions.
-    fn symbol(&self, jet: u64, symbol: Symbol) -> f64 {
+    pub fn symbol(&self, jet: u64, symbol: Symbol) -> f64 {
         let key = match symbol {
             Symbol::Parameter(index) => return self.parameters[index],
             Symbol::Time => u64::MAX,

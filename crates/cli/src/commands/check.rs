@@ -39,22 +39,27 @@ pub fn check(arguments: &CheckArgs, terminal: &Terminal) -> Ended {
     let wrong_units =
         |found: &Diagnostic| found.code == Code::UnitMismatch && found.severity == Severity::Error;
     let wrong_units = loaded.diagnostics.iter().any(wrong_units);
-    let ok = balance.is_some() && !too_many && !wrong_units;
+    let floats = |found: &Diagnostic| {
+        found.code == Code::Underdetermined && balance.as_ref().is_some_and(Balance::is_balanced)
+    };
+    let floats = loaded.diagnostics.iter().any(floats);
+    let is_at_fault = too_many || wrong_units || floats;
+    let ok = balance.is_some() && !is_at_fault;
     let record = CheckRecord::new(ok, &loaded.diagnostics, &loaded.sources);
     let text = |_: &_| match (&loaded.model, &balance) {
-        (Some(model), Some(balance)) if !terminal.quiet => summary(model, balance),
+        (Some(model), Some(balance)) if !terminal.quiet => summary(model, balance, floats),
         _ => String::new(),
     };
     terminal.print(&record, text, *json, out.as_deref())?;
     match balance {
-        Some(_) if too_many || wrong_units => Err(Status::ModelAtFault),
+        Some(_) if is_at_fault => Err(Status::ModelAtFault),
         Some(_) => Ok(Status::Done),
         None => Err(fault_status(&loaded)),
     }
 }
 
 /// What the model consists of, in a few lines.
-fn summary(model: &Model, balance: &Balance) -> String {
+fn summary(model: &Model, balance: &Balance, floats: bool) -> String {
     let title = if model.comment.is_empty() {
         model.name.clone()
     } else {
@@ -83,6 +88,7 @@ fn summary(model: &Model, balance: &Balance) -> String {
     }
     lines.push(format!("  {}", rest.join(", ")));
     lines.push(match balance.is_balanced() {
+        true if floats => "  some unknowns are fixed by no equation; see the message".to_string(),
         true => "  every unknown can be matched with an equation".to_string(),
         false => "  equations and unknowns do not match; see the messages".to_string(),
     });

@@ -1,6 +1,7 @@
 //! The record of a run, and why there is none, in words.
 
 use super::spectrum::{eigenvalue_record, spectrum_words};
+use crate::floating::without_ground;
 use crate::solve::{Explained, NO_HEADWAY, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
@@ -324,6 +325,15 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
             "no-side",
             format!(
                 "the run ends at t = {time}, where `{}` switches: no solution of the equations beyond it was found that begins at the values there; if unknowns jump there, let a `when` change a discrete variable and let the equations read that",
+                solution.expression_text(system, *expr)
+            ),
+            *time,
+        ),
+        StopReason::Meeting { time, expr } => (
+            "failure",
+            "no-side",
+            format!(
+                "the run ends at t = {time}, where `{}` switches: two solutions meet there and end, and not exactly one other was found to jump to; let a `when` change a discrete variable and let the equations read that",
                 solution.expression_text(system, *expr)
             ),
             *time,
@@ -689,6 +699,13 @@ pub enum RunRefusal {
 pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
     let passport_words =
         |passport: &Passport| super::analyze::warnings_of_start(system, passport).join("\n  ");
+    let of_equations = matches!(
+        no_run,
+        NoRun::NoStart(_) | NoRun::SingularStart(_) | NoRun::Equations(_) | NoRun::Start(_)
+    );
+    if let Some(diagnostic) = without_ground(system).filter(|_| of_equations) {
+        return RunRefusal::Diagnostic(diagnostic.into());
+    }
     let (kind, message, help) = match no_run {
         NoRun::Fault(diagnostic) => return RunRefusal::Diagnostic(diagnostic),
         NoRun::NotSquare => (
