@@ -717,3 +717,31 @@ fn models_without_equations() {
     let free = analyze_text("model M Real x; end M;", &[]);
     assert_eq!(free["strangeness"]["u"], 1);
 }
+
+/// A start on a switch of time has the index of the side that follows, and the remark says so.
+#[test]
+fn the_index_at_a_step_is_that_of_the_side_that_follows() {
+    for (right, index) in [("s - x", 1), ("s*x - 3*x", 1), ("max(time, 0)*s - x", 1)] {
+        let text = format!(
+            "model M Real s, x(start = 1, fixed = true); equation s = if time < 0 then 0 else 2; der(x) = {right}; end M;"
+        );
+        let found = analyze_text(&text, &[]);
+        assert_eq!(
+            found["differentiation"]["index"], index,
+            "{text}: {}",
+            found["warnings"]
+        );
+        assert_eq!(found["strangeness"]["d"], 1, "{text}");
+        let said = found["warnings"].to_string();
+        assert!(said.contains("later times"), "{said}");
+    }
+    // A pendulum whose rod is lengthened from the start on keeps its index of 3.
+    let text = "model P parameter Real g = 9.81; Real x(start = 1), y(start = 0), u, v, F, L; equation
+        L = 1 + 0.1*max(0, time)^4; der(x) = u; der(y) = v; der(u) = -F*x; der(v) = -F*y - g; x^2 + y^2 = L^2; end P;";
+    let found = analyze_text(text, &[]);
+    assert_eq!(
+        found["differentiation"]["index"], 3,
+        "{}",
+        found["warnings"]
+    );
+}

@@ -168,7 +168,7 @@ impl ConstraintArray {
     }
 
     /// Keeps branches on sides; others follow the values.
-    pub(super) fn pin(&mut self, graph: &Graph, pins: &[Pin]) {
+    pub(crate) fn pin(&mut self, graph: &Graph, pins: &[Pin]) {
         pin(self.series.jet_mut(), graph, pins);
         pin(self.initial.jet_mut(), graph, pins);
     }

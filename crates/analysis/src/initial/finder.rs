@@ -128,7 +128,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Keeps branches on sides; others follow the values.
-    pub(super) fn pin(&mut self, pins: &[Pin]) {
+    pub(crate) fn pin(&mut self, pins: &[Pin]) {
         self.values.pin(pins);
         let graph = self.values.graph();
         self.array.pin(&graph, pins);

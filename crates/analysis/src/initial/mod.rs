@@ -119,6 +119,16 @@ pub struct ConsistentPoint {
     pub choice: SideChoice,
 }
 
+impl ConsistentPoint {
+    /// The sides of the switches that the point lies on, where one combination leads on: what is told of the point is told of them.
+    pub fn sides(&self) -> &[Pin] {
+        match self.choice {
+            SideChoice::One => &self.pins,
+            _ => &[],
+        }
+    }
+}
+
 /// Why there is no consistent point.
 #[derive(Clone, Debug)]
 pub enum NoPoint {

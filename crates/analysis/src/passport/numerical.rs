@@ -9,8 +9,8 @@ use crate::dae::{Regularity, beside};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::Fullness;
 use crate::initial::{
-    ArrayFault, ConsistentPoint, ConstraintArray, Finder, Limits, MAX_DENSE_ROWS, NoPoint, Request,
-    Selection, TaylorJet, nominal,
+    ArrayFault, ConsistentPoint, ConstraintArray, Finder, Limits, MAX_DENSE_ROWS, NoPoint, Pin,
+    Request, Selection, TaylorJet, nominal,
 };
 use crate::outcome::{Because, Indices};
 use crate::series::MatrixSeries;
@@ -95,16 +95,28 @@ impl NumericalPart {
     }
 }
 
-/// The series at a jet beside the point.
+/// The derivative array on the sides of switches that a point lies on.
+fn array_on(system: &System, sides: &[Pin], time: f64, order: usize) -> ConstraintArray {
+    let mut array = ConstraintArray::new(system, time, order);
+    array.pin(system.equations().graph(), sides);
+    array
+}
+
+fn sides(point: &Result<ConsistentPoint, NoPoint>) -> &[Pin] {
+    point.as_ref().map_or(&[], ConsistentPoint::sides)
+}
+
+/// The series at a jet beside the point, on its sides.
 fn series_beside(
     system: &System,
+    sides: &[Pin],
     jet: &TaylorJet,
     time: f64,
     order: usize,
     which: usize,
 ) -> Option<MatrixSeries> {
     let (time, jet) = beside(jet, time, &nominal(system), which);
-    let mut array = ConstraintArray::new(system, time, order);
+    let mut array = array_on(system, sides, time, order);
     array.matrix_series(&jet, order).ok()
 }
 
@@ -114,6 +126,7 @@ fn series_beside(
 /// other jets: ranks that hold on solutions can be others at such jets (section 10 of `docs/theory/indices.md`).
 fn consistent_series_beside(
     system: &System,
+    sides: &[Pin],
     jet: &TaylorJet,
     time: f64,
     order: usize,
@@ -131,8 +144,9 @@ fn consistent_series_beside(
         deadline,
     };
     let mut finder = Finder::new(system, None, time, order);
+    finder.pin(sides);
     finder.settle(&whole, &mut jet, &limits).ok()?;
-    let mut array = ConstraintArray::new(system, time, order);
+    let mut array = array_on(system, sides, time, order);
     array.matrix_series(&jet, order).ok()
 }
 
@@ -154,7 +168,8 @@ pub(super) fn numerical_part(
         return Err("there is no point to look at".to_string());
     };
     let order = request.order;
-    let mut array = ConstraintArray::new(system, request.time, order);
+    let sides = sides(point);
+    let mut array = array_on(system, sides, request.time, order);
     let series = match array.matrix_series(jet, order) {
         Ok(series) => series,
         Err(ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) => {
@@ -166,7 +181,7 @@ pub(super) fn numerical_part(
         Err(_) => 0.0,
     };
     let sizes = nominal(system);
-    let neighbour = |i: usize| series_beside(system, jet, request.time, order, i);
+    let neighbour = |i: usize| series_beside(system, sides, jet, request.time, order, i);
     let sharper = || match point {
         Ok(point) if Instant::now() < deadline => sharper_series(system, point, order),
         _ => None,
@@ -183,7 +198,7 @@ pub(super) fn numerical_part(
     let mut consistent = Vec::new();
     if point.is_ok() && may_change {
         consistent.extend((0..N_NEIGHBOURS).filter_map(|which| {
-            consistent_series_beside(system, jet, request.time, order, which, deadline)
+            consistent_series_beside(system, sides, jet, request.time, order, which, deadline)
         }));
     }
     let on_constraints = |i: usize| consistent.get(i).cloned();
@@ -246,7 +261,8 @@ impl NumericalPart {
         }
         let Some(jet) = jet_of(point) else { return };
         let error = point.as_ref().map_or(0.0, |point| point.residual);
-        let neighbour = |i: usize| series_beside(system, jet, request.time, request.order, i);
+        let neighbour =
+            |i: usize| series_beside(system, sides(point), jet, request.time, request.order, i);
         // A block is singular here: units taken from the point itself may hide it.
         self.kind = match Kinds::new(&self.series, error, neighbour) {
             Ok(kinds) => kinds.agreed().or(kinds.usual).unwrap_or(None),

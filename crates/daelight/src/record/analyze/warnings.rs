@@ -1,5 +1,6 @@
 //! What to know beside the numbers of a passport, in sentences.
 
+use crate::floating::without_ground;
 use daelight_analysis::decide::{Outcome, Support};
 use daelight_analysis::initial::NoPoint;
 use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
@@ -220,6 +221,12 @@ pub(super) fn interval_warnings(found: &IntervalAnalysis) -> Vec<String> {
 fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<String>) {
     match &passport.point {
         Ok(point) => {
+            warnings.extend(point.sides().iter().filter_map(|pin| {
+                let text = system.text(pin.expr, 80)?;
+                Some(format!(
+                    "The point lies on the switch `{text}`; what is told holds on the side of later times."
+                ))
+            }));
             let sizes = initial::nominal(system);
             let far = |(j, value): (usize, &f64)| {
                 let unknown = &system.unknowns()[j];
@@ -326,9 +333,16 @@ fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<S
                     "The formulas of singular loci come from a repair that this point does not confirm: {}.",
                     repaired.text().trim_end_matches('.')
                 )),
-                RepairPart::Failed(because) => warnings.push(format!(
-                    "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
-                )),
+                RepairPart::Failed(because) => warnings.push(match without_ground(system) {
+                    Some(found) => format!(
+                        "Undetermined: {}. To mend it, {}.",
+                        found.message,
+                        found.help.unwrap_or_default()
+                    ),
+                    None => format!(
+                        "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
+                    ),
+                }),
                 RepairPart::NotNeeded => {}
             }
         }
