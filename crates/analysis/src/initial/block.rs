@@ -204,6 +204,12 @@ impl<'s> BlockSearch<'s> {
             ..=MAX_DRAWN => MULTIPLES.len() + N_DRAWN,
             _ => MULTIPLES.len(),
         };
+        if self.follow_written(jet) {
+            if let BlockEnd::Solved = self.newton(jet, true) {
+                return BlockEnd::Solved;
+            }
+            self.put(jet, &before);
+        }
         for attempt in 0..=n_others {
             if attempt > 0 {
                 self.put(jet, &before);
@@ -224,6 +230,42 @@ impl<'s> BlockSearch<'s> {
         }
         self.put(jet, &before);
         first.unwrap_or(BlockEnd::Solved)
+    }
+
+    /// Gives the columns whose values nobody wrote those that follow from the written ones, row by row; whether there are any.
+    ///
+    /// A row with one such column is solved for it by one step of Newton's method, which is exact where the column stands alone: of
+    /// `v = k*y - u; y = f(v)` with y written, v is k*y - u, not 0.
+    fn follow_written(&mut self, jet: &mut TaylorJet) -> bool {
+        let columns: Vec<Column> = (0..self.block.columns.len())
+            .map(|at| self.column(at))
+            .collect();
+        let mut is_known: Vec<bool> = (columns.iter())
+            .map(|column| column.order == 0 && self.is_given[column.unknown])
+            .collect();
+        let is_value = columns.iter().all(|column| column.order == 0);
+        if !is_value || columns.len() > MAX_DRAWN || is_known.iter().all(|known| !known) {
+            return false;
+        }
+        let mut has_followed = false;
+        while let Ok(here) = self.evaluate(jet) {
+            let open = |row: usize| {
+                let entries = here.matrix.iter();
+                entries.filter(move |(i, ..)| *i == row)
+            };
+            let next = (0..here.residuals.len()).find_map(|row| {
+                let mut entries = open(row).filter(|(_, j, _)| !is_known[*j]);
+                let &(_, column, slope) = entries.next()?;
+                let value = here.residuals[row] / slope;
+                (entries.next().is_none() && value.is_finite()).then_some((column, value))
+            });
+            let Some((at, step)) = next else { break };
+            let Column { unknown, order } = columns[at];
+            jet.set(unknown, order, jet.get(unknown, order) - step);
+            is_known[at] = true;
+            has_followed = true;
+        }
+        has_followed
     }
 
     /// Solves rows that are linear in the columns of the block, in two steps, the second one a refinement.
