@@ -23,6 +23,7 @@ mod house;
 mod init_cli;
 mod instants;
 mod inverse;
+mod jumps;
 mod lagrange;
 mod library;
 mod linearize;

@@ -120,6 +120,8 @@ pub struct Switch {
     pub expr: ExprId,
     /// The greatest relative jump of a state: zero up to rounding unless a constraint changed.
     pub state_change: f64,
+    /// Whether the solution ended there and another one was taken, (R27) of `docs/theory/runs.md`.
+    pub is_jump: bool,
 }
 
 /// A stretch along the switching surface of a branch.
@@ -232,6 +234,13 @@ pub enum StopReason {
         /// Whether every side leads back at once: the solution would slide along the switching surface. Otherwise the equations of a
         /// side have no solution that begins here.
         leads_back: bool,
+    },
+    /// Two solutions meet at a kink and end, and there is none or more than one other with the same states, (R27).
+    Meeting {
+        /// When.
+        time: f64,
+        /// The expression that decides.
+        expr: ExprId,
     },
     /// Several solutions begin at a switching point, one on each side.
     Ambiguous {

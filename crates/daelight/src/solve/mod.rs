@@ -29,9 +29,10 @@ use daelight_analysis::sizes::error_sizes;
 use daelight_analysis::start::singular_at;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
-    BudgetKind, OnSingularity, Options, Output, Run, StartError, StopReason, Tolerances,
+    BudgetKind, OnSingularity, Options, Output, Run, StartError, StopReason, Switch, Tolerances,
 };
 use daelight_lang::{Diagnostic, Symbol};
+use daelight_show::{count, told_time};
 use integrate::Attempt;
 use remarks::{
     backwards, coarse_signals, moved_by_equations, moved_start, small_without_size,
@@ -357,8 +358,22 @@ fn run_known(
             solution.expression_text(system, slide.expr)
         )
     });
-    let slides: Vec<String> = slides.collect();
-    solution.warnings.extend(slides);
+    let jumps: Vec<&Switch> = (solution.run.switches.iter())
+        .filter(|switch| switch.is_jump)
+        .collect();
+    let jumps = jumps.first().map(|first| {
+        let others = match jumps.len() {
+            1 => String::new(),
+            n => format!(", and at {} like it", count(n - 1, "later time")),
+        };
+        format!(
+            "At t = {} two solutions meet where `{}` switches, and neither goes on{others}. The run takes the one other solution with the same states: what is not differentiated jumps.",
+            told_time(first.time),
+            solution.expression_text(system, first.expr)
+        )
+    });
+    let told: Vec<String> = slides.chain(jumps).collect();
+    solution.warnings.extend(told);
     solution.judge_assertions(system);
     let small = without_size(system, &solution, options.atol.unwrap_or(rtol));
     solution.warnings.extend(small);

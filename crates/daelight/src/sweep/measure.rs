@@ -468,6 +468,9 @@ impl Ending {
             StopReason::Chattering { time, .. } => {
                 failure(format!("no solution goes on from the switch at t = {time}"))
             }
+            StopReason::Meeting { time, .. } => {
+                failure(format!("two solutions meet at t = {time} and end"))
+            }
             StopReason::Budget(kind) => {
                 let what = match kind {
                     BudgetKind::Steps => "steps are",

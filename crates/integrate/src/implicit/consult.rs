@@ -351,6 +351,7 @@ fn is_finding(run: &Run) -> bool {
             | StopReason::Singularity
             | StopReason::FiniteEscape { .. }
             | StopReason::Chattering { .. }
+            | StopReason::Meeting { .. }
     )
 }
 

@@ -34,8 +34,15 @@ impl Course<'_> {
         self.time = restart;
         let branch = switch.branches[0];
         let expr = self.branch_expr(branch);
+        let is_jump = matches!(settled, Ok(Settled::Jumped(_)));
         let projected = match settled {
-            Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
+            Ok(
+                Settled::One(projected) | Settled::Several(projected) | Settled::Jumped(projected),
+            ) => projected,
+            Ok(Settled::Meeting { branch }) => {
+                let expr = self.branch_expr(branch);
+                return Some(StopReason::Meeting { time, expr });
+            }
             Ok(Settled::None { branch, leads_back }) => {
                 let expr = self.branch_expr(branch);
                 return Some(StopReason::Chattering {
@@ -58,6 +65,7 @@ impl Course<'_> {
             branch,
             expr,
             state_change: projected.state_change,
+            is_jump,
         });
         onto_surfaces(&mut self.stages, &switch.branches, &mut self.series);
         self.at_zero = at_zero(&self.stages, &switch.branches, way);

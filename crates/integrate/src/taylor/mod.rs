@@ -341,7 +341,7 @@ impl<'p> Taylor<'p> {
         let n_point = self.stages.n_point().min(self.series.len());
         self.stages.point(&mut self.series[..n_point]);
         match settle(&mut self.stages, &undecided, way, &mut self.next)? {
-            Settled::One(_) => {}
+            Settled::One(_) | Settled::Jumped(_) | Settled::Meeting { .. } => {}
             Settled::Several(_) => return Ok(Some(self.ambiguous(undecided[0]))),
             Settled::None { branch, leads_back } => {
                 return Ok(Some(self.chattering(branch, leads_back)));

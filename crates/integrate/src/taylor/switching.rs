@@ -148,8 +148,17 @@ impl Taylor<'_> {
         }
         self.stages.set_point(time, &self.point);
         let settled = settle(&mut self.stages, &together, way, &mut self.next);
+        let is_jump = matches!(settled, Ok(Settled::Jumped(_)));
         let (restart, projected) = match settled {
-            Ok(Settled::One(projected) | Settled::Several(projected)) => (time, projected),
+            Ok(
+                Settled::One(projected) | Settled::Several(projected) | Settled::Jumped(projected),
+            ) => (time, projected),
+            Ok(Settled::Meeting { branch }) => {
+                self.close(time);
+                self.time = time;
+                let expr = self.branch_expr(branch);
+                return Some(StopReason::Meeting { time, expr });
+            }
             Ok(Settled::None { branch, leads_back }) => {
                 let beside = Beside {
                     series: &self.series,
@@ -184,6 +193,7 @@ impl Taylor<'_> {
             branch,
             expr: self.branch_expr(branch),
             state_change: projected.state_change,
+            is_jump,
         });
         let quick = if s <= at_once {
             self.quick_switches + 1

@@ -18,10 +18,14 @@ pub(crate) enum Settled {
     One(Projected),
     /// Different solutions begin here; the first of them is held.
     Several(Projected),
+    /// The solution ends at a kink where two meet, and one other is held, which has the same states, (R27).
+    Jumped(Projected),
+    /// Two solutions meet on the surface of this branch and end, and there is not one other, (R27).
+    Meeting { branch: usize },
     /// None goes on from the switching surface of this branch.
     None {
         branch: usize,
-        /// Whether every side has a solution, which leads back; otherwise one has none that begins here.
+        /// Whether every side has a solution of its own, which leads back; otherwise one has none that begins here.
         leads_back: bool,
     },
 }
@@ -114,6 +118,7 @@ pub(crate) fn settle(
     let mut is_several = false;
     let mut failure = None;
     let mut last = usize::MAX;
+    let mut ends: Vec<Vec<f64>> = Vec::new();
     for combination in 0..1usize << varied.len() {
         let tried = (varied, combination);
         let solved = solve(
@@ -133,6 +138,7 @@ pub(crate) fn settle(
             }
         };
         if !undecided.iter().all(|&b| is_consistent(stages, b, way)) {
+            ends.push(solved_point(stages));
             continue;
         }
         match &kept {
@@ -144,6 +150,21 @@ pub(crate) fn settle(
         }
     }
     let Some((combination, projected, _)) = kept else {
+        // Both sides of a kink have the same point and lead back to it: two solutions meet there and end.
+        let meet = !ends.is_empty() && ends.windows(2).all(|pair| is_near(&pair[0], &pair[1], way));
+        if way.takes_first && failure.is_none() && meet {
+            let tried = (varied, &ends[0][..]);
+            let found = jumped(
+                stages,
+                (time, &point),
+                (&given, &before),
+                tried,
+                way,
+                series,
+            );
+            let branch = undecided[0];
+            return Ok(found.map_or(Settled::Meeting { branch }, Settled::Jumped));
+        }
         return match failure {
             Some(failure) if varied.is_empty() => Err(failure),
             Some(failure) if 1 << varied.len() == 1 => Err(failure),
@@ -171,6 +192,70 @@ pub(crate) fn settle(
     } else {
         Settled::One(projected)
     })
+}
+
+/// The one other solution with the same states where two have met at a kink, (R27); it is held.
+///
+/// All combinations of sides are tried, or, of many branches, each one turned beside those that were located.
+fn jumped(
+    stages: &mut Stages<'_>,
+    at: (f64, &[f64]),
+    (given, before): (&[Ordering], &[f64]),
+    (varied, meeting): (&[usize], &[f64]),
+    way: Way,
+    series: &mut [f64],
+) -> Option<Projected> {
+    let others: Vec<usize> = (0..stages.n_branches())
+        .filter(|branch| !varied.contains(branch) && given[*branch] != Ordering::Equal)
+        .collect();
+    let joined = |others: &[usize]| -> Vec<usize> { [varied, others].concat() };
+    let groups: Vec<Vec<usize>> = match varied.len() + others.len() <= MOST_TOGETHER {
+        true => vec![joined(&others)],
+        false => others.iter().map(|&other| joined(&[other])).collect(),
+    };
+    let mut kept: Option<((&[usize], usize), Vec<f64>)> = None;
+    for turned in &groups {
+        for combination in 1 << varied.len()..1 << turned.len() {
+            let tried = (&turned[..], combination);
+            let solved = solve(stages, at, (given, before), tried, way, series);
+            let stays = solved.is_ok() && stages.states_moved(at.1) <= way.error;
+            let mut all = 0..stages.n_branches();
+            if !stays || !all.all(|branch| is_consistent(stages, branch, way)) {
+                continue;
+            }
+            let point = solved_point(stages);
+            match &kept {
+                _ if is_near(meeting, &point, way) => {}
+                None => kept = Some((tried, point)),
+                Some((_, found)) if is_near(found, &point, way) => {}
+                Some(_) => return None,
+            }
+        }
+    }
+    let (tried, _) = kept?;
+    solve(stages, at, (given, before), tried, way, series).ok()
+}
+
+/// The coefficients that the equations are solved for, each unknown up to its offset.
+fn solved_point(stages: &Stages<'_>) -> Vec<f64> {
+    let problem = stages.problem();
+    let n = problem.n();
+    let mut point = vec![0.0; stages.n_point()];
+    stages.point(&mut point);
+    let places = point.iter().enumerate();
+    let solved = places.filter(|(place, _)| place / n <= problem.unknown_offset(place % n));
+    solved.map(|(_, value)| *value).collect()
+}
+
+/// Whether two points are the same within the accuracy of a switch: each value beside its own size, and what is rounding beside the
+/// largest of all counts as zero.
+fn is_near(a: &[f64], b: &[f64], way: Way) -> bool {
+    let size = |(x, y): (&f64, &f64)| x.abs().max(y.abs());
+    let largest = a.iter().zip(b).map(size).fold(0.0, f64::max);
+    let close = |(x, y): (&f64, &f64)| {
+        (x - y).abs() <= way.error.sqrt() * size((x, y)) + f64::EPSILON.sqrt() * largest
+    };
+    a.iter().zip(b).all(close)
 }
 
 /// Turns the branches whose sides do not hold until all do, or nothing is gained.
@@ -213,7 +298,7 @@ fn solve(
     }
     for (bit, &branch) in varied.iter().enumerate() {
         let side = given[branch];
-        let is_changed = bit < MOST_TOGETHER && combination >> bit & 1 == 1;
+        let is_changed = combination.checked_shr(bit as u32).unwrap_or(0) & 1 == 1;
         stages.choose(branch, if is_changed { side.reverse() } else { side });
     }
     let mut rested = Vec::new();
@@ -263,7 +348,15 @@ fn solve(
             found.change = found.change.max(moved);
         }
     }
-    solved
+    // Sides that go round are those of no solution.
+    let goes_round = solved.is_ok() && follow(stages, (varied, before), way, &mut rested);
+    match goes_round {
+        true => Err(Failure::NoConvergence {
+            stage: 0,
+            residual: f64::INFINITY,
+        }),
+        false => solved,
+    }
 }
 
 /// Solves and expands a point with the sides that are held.

@@ -1,0 +1,126 @@
+//! Solutions that end where two of them meet at a kink: triggers and oscillators with saturated amplifiers, against closed forms.
+
+use crate::common::{Random, daelight_with_input, json_of, status, stderr, stdout};
+
+const METHODS: [&str; 3] = ["auto", "radau", "bdf"];
+
+/// An amplifier of finite gain between two limits, written in three ways.
+fn amplifier(case: usize) -> &'static str {
+    match case % 3 {
+        0 => "vo = if V0*vin > Vs then Vs elseif V0*vin < -Vs then -Vs else V0*vin;",
+        1 => "vo = max(-Vs, min(Vs, V0*vin));",
+        _ => {
+            "0 = vo - (if noEvent(V0*vin < -Vs) then -Vs else if noEvent(V0*vin > Vs) then Vs else V0*vin);"
+        }
+    }
+}
+
+/// A trigger switches where its input passes k Vs - Vs/V0 upwards, and the negative of that downwards.
+#[test]
+fn triggers_switch_at_their_two_thresholds() {
+    let mut random = Random(3);
+    for case in 0..36 {
+        let (gain, limit) = (
+            10_f64.powf(random.between(2.0, 6.0)),
+            random.between(0.5, 20.0),
+        );
+        let k = random.between(0.1, 0.4);
+        let (size, w) = (
+            limit * k * random.between(1.2, 4.0),
+            random.between(1.0, 30.0),
+        );
+        let text = format!(
+            "model Trigger parameter Real V0 = {gain}, Vs = {limit}, k = {k}; Real vi, vin, vo(start = {limit}), x(start = 0, fixed = true);
+             equation vi = {size}*sin({w}*time); vin = k*vo - vi; {} der(x) = vo; end Trigger;",
+            amplifier(case)
+        );
+        let period = std::f64::consts::TAU / w;
+        let end = 2.25 * period;
+        // Upwards at first, later by half a period each; the area under the output follows.
+        let first = ((k * limit - limit / gain) / size).asin() / w;
+        let end_text = end.to_string();
+        let method = METHODS[case % 3];
+        let arguments = [
+            "solve", "-", "--to", &end_text, "--method", method, "--json",
+        ];
+        let (code, found) = json_of(&text, &arguments);
+        assert_eq!(code, 0, "{method}: {}\n{text}", found["message"]);
+        let mut times: Vec<f64> = (0..5).map(|n| first + n as f64 * period / 2.0).collect();
+        times.retain(|time| *time < end);
+        let (mut area, mut level, mut before) = (0.0, limit, 0.0);
+        for &time in &times {
+            area += level * (time - before);
+            (level, before) = (-level, time);
+        }
+        area += level * (end - before);
+        let x = found["final"]["x"].as_f64().expect("a value");
+        assert!(
+            (x - area).abs() <= 1e-6 * limit * end,
+            "{method}: {x} {area}\n{text}"
+        );
+        let said = found["warnings"].to_string();
+        assert!(said.contains("two solutions meet"), "{said}\n{text}");
+    }
+}
+
+/// The oscillator charges towards the limits of its amplifier between two thresholds.
+#[test]
+fn oscillators_have_the_period_of_their_thresholds() {
+    let mut random = Random(8);
+    for case in 0..24 {
+        let (gain, limit) = (
+            10_f64.powf(random.between(2.5, 5.5)),
+            random.between(2.0, 20.0),
+        );
+        let (k, tau) = (random.between(0.15, 0.7), random.between(0.01, 3.0));
+        let text = format!(
+            "model Oscillator parameter Real V0 = {gain}, Vs = {limit}, k = {k}, tau = {tau};
+             Real vc(start = 0, fixed = true), vin, vo(start = {limit});
+             equation tau*der(vc) = vo - vc; vin = k*vo - vc; {} end Oscillator;",
+            amplifier(case)
+        );
+        let top = k * limit - limit / gain;
+        let first = tau * (limit / (limit - top)).ln();
+        let half = tau * ((limit + top) / (limit - top)).ln();
+        // In the middle of a discharge.
+        let end = first + 4.5 * half;
+        let end_text = end.to_string();
+        let method = METHODS[case % 3];
+        let arguments = [
+            "solve", "-", "--to", &end_text, "--method", method, "--json",
+        ];
+        let (code, found) = json_of(&text, &arguments);
+        assert_eq!(code, 0, "{method}: {}\n{text}", found["message"]);
+        let expected = -limit + (limit + top) * (-half / 2.0 / tau).exp();
+        let vc = found["final"]["vc"].as_f64().expect("a value");
+        assert!(
+            (vc - expected).abs() <= 1e-5 * limit,
+            "{method}: {vc} {expected}\n{text}"
+        );
+    }
+}
+
+/// Behind the first meeting a staircase of three steps has one other solution, far below; a curve of seven pieces has two, and the run
+/// ends in words.
+#[test]
+fn a_jump_goes_far_and_is_not_guessed() {
+    let stairs = "model Stairs Real u, y(start = 12), v; equation u = time; v = y - u;
+        y = max(-4, min(4, 50*(v - 2))) + max(-4, min(4, 50*v)) + max(-4, min(4, 50*(v + 2))); end Stairs;";
+    for method in METHODS {
+        let arguments = ["solve", "-", "--to", "30", "--method", method, "--json"];
+        let (code, found) = json_of(stairs, &arguments);
+        assert_eq!(code, 0, "{method}: {}", found["message"]);
+        let y = found["final"]["y"].as_f64().expect("a value");
+        assert!((y + 12.0).abs() < 1e-9, "{method}: {y}");
+    }
+    // y falls from 3 to 2 as t rises to 1; beyond, there are y = 1 - t, 1 + (t - 1)/2 and what lies between them.
+    let several = "model Several Real y(start = 3), f; equation f = time;
+        f = if y > 2 then 3 - y elseif y > 1.5 then 2*y - 3 elseif y > 1 then 3 - 2*y + 0.5 elseif y > 0 then 1 + 0.5*y else 1 - y; end Several;";
+    for method in METHODS {
+        let arguments = ["solve", "-", "--to", "1.2", "--method", method];
+        let output = daelight_with_input(&arguments, several.as_bytes());
+        let said = stdout(&output) + &stderr(&output);
+        assert!(!said.contains("slides"), "{said}");
+        assert_ne!(status(&output), 0, "{said}");
+    }
+}
