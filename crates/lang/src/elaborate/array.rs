@@ -794,7 +794,8 @@ impl<'a> Elaborator<'a> {
                     .iter()
                     .fold(one, |product, &element| self.graph.mul(product, element))
             }
-            "min" | "max" if matches!(value, Value::Scalar(..)) => {
+            // Functions of libraries take it as the number itself.
+            "min" | "max" if matches!(value, Value::Scalar(..)) && self.frame.is_none() => {
                 return Err(self.error(
                     Diagnostic::error(
                         Code::WrongSize,

@@ -1,5 +1,6 @@
 //! `assert(condition, text, level)`: what parameters decide is decided here, the rest is for the run.
 
+use super::value::Value;
 use super::{Checked, Elaborator};
 use crate::ast::{AstId, Expr};
 use crate::diagnostic::{Code, Diagnostic};
@@ -41,29 +42,28 @@ impl Elaborator<'_> {
         let varies = self.varies(condition);
         let level = named.iter().find(|(name, ..)| name == "level");
         let level = level.map(|(_, _, level)| level).or(positional.get(2));
-        let is_warning = level.is_some_and(|&level| {
-            matches!(self.ast.expr(level), Expr::Name { name, .. } if name.ends_with("AssertionLevel.warning"))
-        });
+        let is_warning = level.is_some_and(|&level| self.is_warning(level));
+        let text = self.message(positional[1]);
         let is_broken = !varies && self.parameter_value(condition) == 0.0 && self.is_reached();
         if is_broken && !is_warning {
             return Err(self.assertion_failed(positional, condition));
         }
-        let asserted = |condition, elaborator: &Self| Assertion {
+        let asserted = |condition| Assertion {
             condition,
-            text: elaborator.text_in(positional[1]),
+            text: text.clone(),
             is_error: !is_warning,
             span: at,
         };
         if varies && lasts {
             let condition = self.without_corners(condition);
-            let asserted = asserted(condition, self);
+            let asserted = asserted(condition);
             self.assertions.push(asserted);
         } else if is_broken && lasts {
-            let asserted = asserted(condition, self);
+            let asserted = asserted(condition);
             self.assertions.push(asserted);
         } else if !varies && !is_warning && !self.parameters_in(condition).is_empty() {
             let condition = self.where_reached(condition);
-            let asserted = asserted(condition, self);
+            let asserted = asserted(condition);
             self.demands.push(asserted);
         }
         Ok(())
@@ -138,6 +138,24 @@ impl Elaborator<'_> {
         self.graph.binary(joined, first, second)
     }
 
+    /// Whether a level is `AssertionLevel.warning`, written or the value of a parameter.
+    pub(super) fn is_warning(&mut self, level: AstId) -> bool {
+        let first = |value: Value| value.elements().first().copied();
+        let level = self.eval(level).ok().and_then(first);
+        level.is_some_and(|level| self.known(level) == Some(1.0))
+    }
+
+    /// A text that is known before the run, else what is written.
+    fn message(&mut self, text: AstId) -> String {
+        let n_errors = self.diagnostics.len();
+        let value = self.eval(text);
+        self.diagnostics.truncate(n_errors);
+        match value {
+            Ok(Value::Text(text)) => text.to_string(),
+            _ => self.text_in(text),
+        }
+    }
+
     /// What is written in a text; what is put together during a run is left open.
     fn text_in(&self, text: AstId) -> String {
         match self.ast.expr(text) {
@@ -152,7 +170,7 @@ impl Elaborator<'_> {
 
     fn assertion_failed(&mut self, positional: &[AstId], condition: ExprId) -> super::Reported {
         let text = match self.eval(positional[1]) {
-            Ok(super::value::Value::Text(text)) => text.to_string(),
+            Ok(Value::Text(text)) => text.to_string(),
             Ok(_) => String::new(),
             Err(reported) => return reported,
         };

@@ -539,20 +539,17 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Truth values and whole numbers of models with components are shown beside the unknowns.
+    /// Truth values and whole numbers are shown beside the unknowns.
     fn view_discrete(&mut self, values: &HashMap<usize, ExprId>) {
         let mut unknowns: Vec<usize> = values.keys().copied().collect();
         unknowns.sort_unstable();
-        let has_components = self.unknowns.iter().any(|u| u.name.contains('.'));
         for unknown in unknowns {
             let Some(variable) = self.discrete.variables.get(&unknown) else {
                 continue;
             };
             let (ty, value) = (variable.ty, values[&unknown]);
             let name = self.unknowns[unknown].name.clone();
-            if has_components {
-                self.views.push(View { name, ty, value });
-            }
+            self.views.push(View { name, ty, value });
         }
     }
 

@@ -4,6 +4,7 @@
 //! An angle of a vector jumps where the vector crosses the axis, and has no value where the vector is zero; a length has no
 //! derivative there. That stops no component from working as long as no equation needs them.
 
+use super::declare::element_name;
 use super::{Elaborator, State};
 use crate::model::{DeclaredKind, Symbol, Type, View};
 use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
@@ -57,32 +58,83 @@ impl Elaborator<'_> {
         self.drop_unknowns(|unknown| chosen.contains(&unknown));
     }
 
-    /// Whole numbers, enumerations and truths of the model itself that parameters settle stand in no equation.
+    /// Whole numbers, enumerations and truths that are names for expressions stand in no equation, and are shown beside the unknowns.
     fn show_settled(&mut self) {
+        let mut listed: HashSet<String> = self.views.iter().map(|view| view.name.clone()).collect();
+        if let Some(hybrid) = &self.hybrid {
+            listed.extend(
+                hybrid
+                    .variables
+                    .iter()
+                    .map(|variable| variable.name.clone()),
+            );
+        }
         for entry in 0..self.entries.len() {
             let variable = self.entries[entry].variable.clone();
             let State::Ready(value) = &self.entries[entry].state else {
                 continue;
             };
-            let (Some(ty), [expr]) = (value.ty(), value.elements()) else {
+            let (Some(ty), dims) = (value.ty(), value.dims().to_vec()) else {
                 continue;
             };
-            let expr = *expr;
-            let is_own = variable.owner == self.root && !variable.is_known();
-            let is_listed = self.views.iter().any(|view| view.name == *variable.name);
-            if is_own
-                && ty != Type::Real
-                && self.hybrid.is_none()
-                && !is_listed
-                && !self.varies(expr)
-            {
-                self.views.push(View {
-                    name: variable.name.to_string(),
-                    ty,
-                    value: expr,
-                });
+            if ty == Type::Real || variable.is_known() {
+                continue;
+            }
+            let elements = value.elements().to_vec();
+            let elements = self.with_held(&elements);
+            for (position, value) in elements.into_iter().enumerate() {
+                let name = element_name(&variable.name, &dims, position);
+                if !self.reads_what_is_gone(value) && listed.insert(name.clone()) {
+                    self.views.push(View { name, ty, value });
+                }
             }
         }
+    }
+
+    /// Expressions with the relations that are held between events as they are held.
+    fn with_held(&mut self, roots: &[ExprId]) -> Vec<ExprId> {
+        let relations: HashMap<ExprId, usize> = (self.hybrid.iter())
+            .flat_map(|hybrid| &hybrid.relations)
+            .map(|relation| (relation.expr, relation.parameter))
+            .collect();
+        if relations.is_empty() {
+            return roots.to_vec();
+        }
+        let mut sorted = roots.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut image: HashMap<ExprId, ExprId> = HashMap::new();
+        for id in self.walker.reachable(&self.graph, &sorted).to_vec() {
+            let at = |argument: &ExprId| image[argument];
+            let plain = match self.graph.node(id) {
+                Node::Constant(_) | Node::Symbol(_) => id,
+                Node::Unary(op, a) => {
+                    let a = at(&a);
+                    self.graph.unary(op, a)
+                }
+                Node::Binary(op, a, b) => {
+                    let (a, b) = (at(&a), at(&b));
+                    self.graph.binary(op, a, b)
+                }
+                Node::Select(c, a, b) => {
+                    let (c, a, b) = (at(&c), at(&a), at(&b));
+                    self.graph.select(c, a, b)
+                }
+            };
+            let held = relations.get(&plain).map(|&parameter| {
+                let symbol = self.symbols.id(Symbol::Parameter(parameter));
+                self.graph.symbol(symbol)
+            });
+            image.insert(id, held.unwrap_or(plain));
+        }
+        roots.iter().map(|root| image[root]).collect()
+    }
+
+    /// Whether an expression reads an unknown that was dropped.
+    fn reads_what_is_gone(&mut self, expr: ExprId) -> bool {
+        let n = self.unknowns.len();
+        let unknowns = self.unknowns_in(&[expr]);
+        unknowns.into_iter().any(|(unknown, _)| unknown >= n)
     }
 
     /// Whether an expression contains an operation on what changes that has no value, or no derivative, in some place.

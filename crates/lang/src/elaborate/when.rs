@@ -302,13 +302,13 @@ impl<'a> Elaborator<'a> {
             None => String::new(),
         };
         self.diagnostics.truncate(n_errors);
-        let level = arguments.get(2).and_then(|&level| self.eval(level).ok());
-        let level = level.and_then(|level| self.graph.as_constant(*level.elements().first()?));
-        let kind = match (is_assert, level) {
+        let is_warning = arguments
+            .get(2)
+            .is_some_and(|&level| self.is_warning(level));
+        let kind = match (is_assert, is_warning) {
             (false, _) => CheckKind::Terminate,
-            // AssertionLevel.warning
-            (true, Some(1.0)) => CheckKind::Warning,
-            (true, _) => CheckKind::Error,
+            (true, true) => CheckKind::Warning,
+            (true, false) => CheckKind::Error,
         };
         self.discrete.checks.push(Check {
             condition,
