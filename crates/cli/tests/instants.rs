@@ -434,3 +434,40 @@ fn a_ball_rests_on_its_table_as_long_as_it_is_pushed() {
         assert!(off < 1e-5, "{method}: {off}, {truth}: {found}\n{text}");
     }
 }
+
+/// Truths and whole numbers that are names for conditions, by binding or by equation, with events and without.
+#[test]
+fn names_for_conditions_have_their_values() {
+    let mut random = Random(29);
+    for n in 0..16 {
+        let (low, high) = (random.between(0.2, 0.45), random.between(0.55, 0.9));
+        let with_event = n % 2 == 1;
+        // A discrete variable that looks back makes events of the relations.
+        let (declared, rule) = match with_event {
+            true => ("Boolean rose;", "rose = below and not pre(below);"),
+            false => ("", ""),
+        };
+        let text = format!(
+            "model M Real x(start = 1, fixed = true); Boolean above = x > {high}; Boolean below; Boolean both = above or not below;
+             Integer level = if above then 2 elseif below then 0 else 1; {declared}
+             equation der(x) = -x; below = x < {low}; {rule} end M;"
+        );
+        let [first, second] = [high, low].map(|limit: f64| -limit.ln());
+        let times = [0.5 * first, 0.5 * (first + second), second + 0.1];
+        let list = times.map(|time| time.to_string()).join(",");
+        let end = (second + 0.2).to_string();
+        let found = solve(&text, &["--to", &end, "--save-at", &list]);
+        let truths = [
+            [1.0, 0.0, 1.0, 2.0],
+            [0.0, 0.0, 1.0, 1.0],
+            [0.0, 1.0, 0.0, 0.0],
+        ];
+        for (time, expected) in times.into_iter().zip(truths) {
+            let names = ["above", "below", "both", "level"];
+            for (name, expected) in names.into_iter().zip(expected) {
+                let value = sample(&found, time, name);
+                assert_eq!(value, expected, "{name} at {time}: {text}");
+            }
+        }
+    }
+}
