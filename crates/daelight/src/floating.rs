@@ -25,8 +25,13 @@ pub fn without_ground(system: &System) -> Option<Diagnostic> {
         1 => format!("nothing fixes {listed}: no equation changes with it"),
         _ => format!("nothing fixes {listed}: moved together they change no equation"),
     };
+    let joins = |flows: &str| {
+        let mut flows = flows.split(", ");
+        flows.any(|flow| names.iter().any(|name| is_of(flow, name)))
+    };
     let of_model = system.written().iter().rev().find(|equation| {
-        equation.instance.component.is_empty() && equation.instance.flow.is_some()
+        let flow = equation.instance.flow.as_deref();
+        equation.instance.component.is_empty() && flow.is_some_and(joins)
     });
     let span = of_model.map_or(system.unknown_span(first), |equation| equation.span);
     let help = match of_model {
@@ -43,13 +48,15 @@ pub fn without_ground(system: &System) -> Option<Diagnostic> {
 /// The connector that an unknown is the potential of, if flows are balanced there.
 pub(crate) fn connector_of<'a>(system: &System, name: &'a str) -> Option<&'a str> {
     let (connector, _) = name.rsplit_once('.')?;
-    let of_connector = |flow: &str| {
-        let rest = flow.strip_prefix(connector);
-        rest.is_some_and(|rest| rest.starts_with('.'))
-    };
-    let balances = |flows: &str| flows.split(", ").any(of_connector);
+    let balances = |flows: &str| flows.split(", ").any(|flow| is_of(flow, connector));
     let mut written = system.written().iter();
     written
         .any(|equation| equation.instance.flow.as_deref().is_some_and(balances))
         .then_some(connector)
+}
+
+/// Whether a flow is one of a connector.
+fn is_of(flow: &str, connector: &str) -> bool {
+    let rest = flow.strip_prefix(connector);
+    rest.is_some_and(|rest| rest.starts_with('.'))
 }
