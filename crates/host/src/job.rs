@@ -84,6 +84,19 @@ pub struct GuestJob {
     pub set: Vec<(GuestVariable, GuestValue)>,
     /// What is told.
     pub shown: Vec<GuestVariable>,
+    /// What moves.
+    pub inputs: Vec<GuestInput>,
+    /// Whether the FMU takes rates of its inputs, by a function that version 2.0 has.
+    pub takes_rates: bool,
+}
+
+/// An input that moves.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+pub struct GuestInput {
+    /// Which one.
+    pub variable: GuestVariable,
+    /// Its value at each time of the run, behind a jump there and before one.
+    pub values: Vec<(f64, f64)>,
 }
 
 /// How a run ended.

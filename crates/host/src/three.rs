@@ -138,6 +138,10 @@ impl Guest for Three {
         }
     }
 
+    fn set_rate(&mut self, _: GuestVariable, _: f64) -> Result<(), String> {
+        Err("FMI 3.0 has no rates of inputs".to_string())
+    }
+
     fn start(&mut self, from: f64, to: f64, tolerance: Option<f64>) -> Result<(), String> {
         let name = "fmi3EnterInitializationMode";
         // SAFETY: the type of this function.

@@ -59,6 +59,8 @@ pub struct FmuDescription {
     pub experiment: [Option<f64>; 4],
     /// How many rates of states it lists.
     pub n_states: usize,
+    /// Whether its co-simulation takes rates of inputs.
+    pub takes_rates: bool,
 }
 
 impl FmuVariable {
@@ -109,6 +111,8 @@ impl<'a> Reading<'a, '_> {
         let kinds = self.kinds(root);
         let variables = self.variables(root, version);
         let experiment = self.experiment(root);
+        let said_so = child(root, "CoSimulation").and_then(|n| n.attribute("canInterpolateInputs"));
+        let interpolates = matches!(said_so.map(str::trim), Some("true" | "1"));
         Some(FmuDescription {
             version,
             name: name.to_string(),
@@ -118,6 +122,7 @@ impl<'a> Reading<'a, '_> {
             variables,
             experiment,
             n_states: 0,
+            takes_rates: version == Version::Two && interpolates,
         })
     }
 
