@@ -834,6 +834,26 @@ def derivatives_by_inputs(version):
     print(f"  tank and servo, FMI {version}: derivatives by their input")
 
 
+def units_are_in_base_units(version):
+    """What a number of a unit is in base units; a name that is no unit stays a name."""
+    names = {
+        "kN": (1000.0, 0.0, {"kg": 1, "m": 1, "s": -2}), "deg": (np.pi / 180, 0.0, {"rad": 1}),
+        "rpm": (np.pi / 30, 0.0, {"s": -1, "rad": 1}), "degC": (1.0, 273.15, {"K": 1}),
+        "mH": (1e-3, 0.0, {"kg": 1, "m": 2, "s": -2, "A": -2}), "W/(m2.K)": (1.0, 0.0, {"kg": 1, "s": -3, "K": -1}),
+    }
+    declared = "".join(f'  parameter Real p{at}(unit = "{name}") = 1;\n' for at, name in enumerate([*names, "xyz"]))
+    text = f"model Units\n{declared}  Real x(start = 0);\nequation\n  der(x) = 1;\nend Units;\n"
+    description = read_model_description(exported(model("units.mo", text), version))
+    found = {unit.name: unit.baseUnit for unit in description.unitDefinitions}
+    assert found["xyz"] is None, found
+    for name, (factor, offset, exponents) in names.items():
+        base = found[name]
+        told = {key: getattr(base, key) for key in ("kg", "m", "s", "A", "K", "mol", "cd", "rad")}
+        assert {key: int(e) for key, e in told.items() if int(e or 0)} == exponents, (name, told)
+        assert np.isclose(float(base.factor), factor, rtol=1e-15) and float(base.offset) == offset, name
+    print(f"  units, FMI {version}: in base units")
+
+
 def others_load_them(version, all_of_them):
     """The second importer loads all files and gives their values at the start and behind a step."""
     ctypes.CDLL(f"{sys.prefix}/lib/libtbb.so.12", mode=ctypes.RTLD_GLOBAL)
@@ -907,6 +927,7 @@ def main():
         others_load_them(version, nine)
         own_fmus_run_again(version)
         fmus_of_others(version)
+        units_are_in_base_units(version)
         for used in FOLDER.iterdir():
             if used.is_dir():
                 shutil.rmtree(used, ignore_errors=True)

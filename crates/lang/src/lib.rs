@@ -49,7 +49,7 @@ pub use outline::{
     LoopVariable, Outline, OutlinedClass, OutlinedDeclaration, Word, WordRole, outline, retokenizes,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
-pub use units::{UnitCheck, check_units};
+pub use units::{BaseUnits, UnitCheck, base_units, check_units};
 pub use varied::{MovedBy, Variation};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
 
