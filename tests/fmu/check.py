@@ -662,8 +662,10 @@ FOREIGN3 = """<?xml version="1.0" encoding="UTF-8"?>
     <Float64 name="x" valueReference="1" causality="output" initial="exact" start="1"/>
     <Float64 name="k" valueReference="2" causality="parameter" variability="fixed" start="1"/>
     <Int32 name="manner" valueReference="3" causality="parameter" variability="fixed" start="0"/>
+    <UInt64 name="rows" valueReference="5" causality="structuralParameter" variability="fixed" start="2"/>
+    <Float64 name="a" valueReference="4" causality="output" initial="calculated"><Dimension valueReference="5"/><Dimension start="3"/></Float64>
   </ModelVariables>
-  <ModelStructure><Output valueReference="1"/></ModelStructure>
+  <ModelStructure><Output valueReference="1"/><Output valueReference="4"/><InitialUnknown valueReference="4"/></ModelStructure>
 </fmiModelDescription>
 """
 
@@ -692,6 +694,9 @@ def fmus_of_others(version):
     code, said, times = run("--set", "k=2", "--set", "x=3")
     assert code == 0 and len(times) == 11, (code, said)
     assert abs(said["final"]["x"] - 3 * np.exp(-2)) < 1e-3, said
+    if version == 3:
+        last = said["final"]
+        assert (last["a[1,3]"], last["a[2,1]"], last["a[2,3]"]) == (3 * last["x"], 2.0, 6.0), said
     expected = {
         1: (0, "finished", 1.0, "step from 0"),
         2: (4, "fmu_crashed", 0.5, ""),

@@ -292,7 +292,6 @@ fn a_homotopy_is_followed_where_the_start_is_not_found_directly() {
     assert!(!directly.status.success(), "{directly:?}");
     for law in [
         format!("homotopy({actual}, 'd.v'[k] - 0.7)"),
-        format!("homotopy(actual = {actual}, simplified = 'd.v'[k] - 0.7)"),
         format!("homotopy(simplified = 'd.v'[k] - 0.7, actual = {actual})"),
     ] {
         let output = run(&law);

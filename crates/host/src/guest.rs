@@ -24,8 +24,8 @@ pub(crate) trait Guest {
     fn start(&mut self, from: f64, to: f64, tolerance: Option<f64>) -> Result<(), String>;
     /// Makes a step.
     fn step(&mut self, from: f64, length: f64) -> Result<Stepped, String>;
-    /// The value of a variable.
-    fn get(&mut self, variable: GuestVariable) -> Result<f64, String>;
+    /// The values of a variable.
+    fn get(&mut self, variable: GuestVariable) -> Result<Vec<f64>, String>;
     /// Ends the run.
     fn finish(&mut self);
 }

@@ -50,6 +50,8 @@ pub struct GuestVariable {
     pub reference: u32,
     /// How its value is passed.
     pub ty: ValueType,
+    /// How many values it has: those of an array follow each other, the last index first.
+    pub length: usize,
 }
 
 /// A value that a variable is given before the start.

@@ -204,9 +204,9 @@ impl Guest for Two {
         went_through("fmi2DoStep", status).map(|()| Stepped::Done)
     }
 
-    fn get(&mut self, variable: GuestVariable) -> Result<f64, String> {
+    fn get(&mut self, variable: GuestVariable) -> Result<Vec<f64>, String> {
         let reference = variable.reference;
-        match variable.ty {
+        let value = match variable.ty {
             ValueType::Float64 => self.read("fmi2GetReal", reference),
             ValueType::Boolean => self
                 .read::<c_int>("fmi2GetBoolean", reference)
@@ -214,7 +214,8 @@ impl Guest for Two {
             _ => self
                 .read::<c_int>("fmi2GetInteger", reference)
                 .map(f64::from),
-        }
+        };
+        value.map(|value| vec![value])
     }
 
     fn finish(&mut self) {

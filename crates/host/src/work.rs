@@ -126,7 +126,13 @@ fn lead<W: Write>(
         let mut row = Vec::with_capacity(job.shown.len());
         for variable in &job.shown {
             match guest.get(*variable) {
-                Ok(value) => row.push(Some(value).filter(|value| value.is_finite())),
+                Ok(values) => {
+                    row.extend(
+                        values
+                            .into_iter()
+                            .map(|x| Some(x).filter(|x| x.is_finite())),
+                    );
+                }
                 Err(why) => return Ok(GuestEnd::Failed(why)),
             }
         }

@@ -214,18 +214,13 @@ fn load_into(
         homotopy: &actual,
     };
     let mut found = std::mem::take(diagnostics);
-    let mut model = elaborate::elaborate(
-        &forest,
-        &enclosing,
-        class,
-        &outside,
-        options.limits,
-        &mut found,
-    );
+    let limits = options.limits;
+    let mut model = elaborate::elaborate(&forest, &enclosing, class, &outside, limits, &mut found);
     *diagnostics = found;
     let in_libraries = forest.diagnostics.take();
-    if let (Some(model), true) = (&mut model, actual.is_met.get()) {
-        model.homotopy = homotopy(&forest, &enclosing, class, outside, options.limits);
+    let leads = |model: &&mut Model| actual.is_met.get() && model.hybrid.is_none();
+    if let Some(model) = model.as_mut().filter(leads) {
+        model.homotopy = homotopy(&forest, &enclosing, class, outside, limits);
     }
     let is_broken = in_libraries
         .iter()
@@ -269,8 +264,9 @@ fn homotopy(
     let mut told = Vec::new();
     let model = elaborate::elaborate(forest, enclosing, class, &outside, limits, &mut told)?;
     let parameter = blend.parameter.get()?;
+    let is_smooth = model.hybrid.is_none();
     let model = Arc::new(model);
-    Some(Homotopy { model, parameter }).filter(|found| found.model.hybrid.is_none())
+    is_smooth.then_some(Homotopy { model, parameter })
 }
 
 /// The classes around a class, outermost first.

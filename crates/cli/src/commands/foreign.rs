@@ -220,18 +220,41 @@ fn for_co_simulation(fmu: &ForeignFmu) -> Result<(&FmuDescription, &str), Box<Di
 fn shown(said: &FmuDescription) -> Vec<(&FmuVariable, GuestVariable)> {
     let changes = |v: &&FmuVariable| matches!(v.variability.as_str(), "continuous" | "discrete");
     let all = said.variables.iter().filter(changes);
-    let all = all.filter(|v| v.causality != "independent" && !v.is_array);
+    let all = all.filter(|v| v.causality != "independent");
     let passed = |v| {
         let ty = ValueType::of(v).filter(|ty| *ty != ValueType::String)?;
+        let length = said.sizes(v)?.iter().product();
+        let reference = v.reference;
         Some((
             v,
             GuestVariable {
-                reference: v.reference,
+                reference,
                 ty,
+                length,
             },
         ))
     };
     all.filter_map(passed).collect()
+}
+
+/// The names of the elements of a variable, in the order in which their values come.
+fn elements(said: &FmuDescription, variable: &FmuVariable) -> Vec<String> {
+    let sizes = said.sizes(variable).unwrap_or_default();
+    if sizes.is_empty() {
+        return vec![variable.name.clone()];
+    }
+    let n: usize = sizes.iter().product();
+    let element = |at: usize| {
+        let mut rest = at;
+        let mut indices: Vec<String> = Vec::new();
+        for size in sizes.iter().rev() {
+            indices.push((rest % size + 1).to_string());
+            rest /= size;
+        }
+        indices.reverse();
+        format!("{}[{}]", variable.name, indices.join(","))
+    };
+    (0..n).map(element).collect()
 }
 
 /// What is asked of the process.
@@ -278,7 +301,7 @@ fn move_inputs(
     said: &FmuDescription,
     texts: &[String],
 ) -> Result<(), Box<Diagnostic>> {
-    let is_input = |v: &&FmuVariable| v.causality == "input" && !v.is_array;
+    let is_input = |v: &&FmuVariable| v.causality == "input" && !v.is_array();
     let number = |v: &FmuVariable| ValueType::of(v).filter(|ty| *ty != ValueType::String);
     let inputs = || said.variables.iter().filter(is_input);
     let mut columns = Vec::new();
@@ -297,7 +320,15 @@ fn move_inputs(
             })
         })?;
         if let Some((reference, ty)) = moved {
-            columns.push((GuestVariable { reference, ty }, column));
+            let length = 1;
+            columns.push((
+                GuestVariable {
+                    reference,
+                    ty,
+                    length,
+                },
+                column,
+            ));
         }
     }
     let (first, last) = (job.times[0], job.to);
@@ -332,7 +363,7 @@ fn setting(said: &FmuDescription, text: &str) -> Result<(GuestVariable, GuestVal
     };
     let can_be_set =
         matches!(variable.initial.as_str(), "exact" | "approx") || variable.causality == "input";
-    let ty = ValueType::of(variable).filter(|_| !variable.is_array);
+    let ty = ValueType::of(variable).filter(|_| !variable.is_array());
     let (true, Some(ty), true) = (can_be_set, ty, variable.variability != "constant") else {
         return Err((
             format!(
@@ -363,6 +394,7 @@ fn setting(said: &FmuDescription, text: &str) -> Result<(GuestVariable, GuestVal
         GuestVariable {
             reference: variable.reference,
             ty,
+            length: 1,
         },
         number,
     ))
@@ -409,7 +441,8 @@ fn report(
     terminal: &Terminal,
 ) -> Ended {
     let model = &arguments.model;
-    let names: Vec<String> = shown.iter().map(|(v, _)| v.name.clone()).collect();
+    let names = shown.iter().flat_map(|(v, _)| elements(said, v));
+    let names: Vec<String> = names.collect();
     let to = arguments.to.or(said.experiment[1]).unwrap_or(f64::NAN);
     let (status, reason, message) = ending(&run, to);
     let mut warnings = run.messages.clone();

@@ -7,7 +7,7 @@ mod read;
 
 pub use archive::FmuArchive;
 pub use binary::{FmuBinary, binaries, system_word};
-pub use read::{FmuDescription, FmuKind, FmuVariable};
+pub use read::{FmuDescription, FmuKind, FmuSize, FmuVariable};
 
 use crate::description::Version;
 use daelight::files::{MOST_TABLE_BYTES, read_at_most, reason};
