@@ -6,7 +6,7 @@ use crate::analyze::{Place, request};
 use daelight_analysis::System;
 use daelight_analysis::initial::{
     Closeness, ConsistentPoint, NoPoint, Request, SideChoice, StageOffsets, TaylorJet,
-    consistent_point,
+    consistent_point, consistent_start,
 };
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::Repaired;
@@ -63,7 +63,7 @@ pub(crate) fn start_point(
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let regular = setup.is_regular(system);
     let offsets = regular.then(|| StageOffsets::of(structure));
-    let direct = consistent_point(system, offsets, &request);
+    let direct = consistent_start(system, offsets, &request);
     match direct {
         Ok(point) if violated(system, point.jet.values()).is_empty() => {
             return Ok((point, request));
@@ -118,6 +118,7 @@ pub(crate) fn unchecked(time: f64, jet: TaylorJet) -> ConsistentPoint {
         structure_fails: false,
         pins: Vec::new(),
         choice: SideChoice::Decided,
+        followed: None,
     }
 }
 
