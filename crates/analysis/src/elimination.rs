@@ -216,6 +216,12 @@ impl<J: JetEvaluator> Recovery<J> {
         self.jet.inputs_mut()
     }
 
+    /// How many rows of coefficients of the kept unknowns the first coefficients of all unknowns need.
+    pub fn rows_for(&self, n_orders: usize) -> usize {
+        let needed = n_orders + self.jet.tape().max_slot_order();
+        needed.min(self.inputs().n_orders())
+    }
+
     /// Computes coefficient k of all unknowns; needs x_{k+s} where a formula holds x^(s).
     ///
     /// Allocates nothing.

@@ -2,10 +2,10 @@
 
 use daelight::files::write_whole;
 use daelight_lang::{Code, Diagnostic, Severity, SourceMap};
-use daelight_show::record::to_json;
+use daelight_show::record::{to_json, write_json};
 use daelight_show::terminal::frame;
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 /// What a command ends with; the numbers are part of the interface.
@@ -117,13 +117,18 @@ impl Terminal {
 
     /// Writes the answer to a file or to standard output.
     pub fn answer(&self, bytes: &[u8], out: Option<&Path>) -> Result<(), Status> {
-        let result = match out {
+        let written = match out {
             Some(path) if path != Path::new(STANDARD_OUTPUT) => write_whole(path, bytes),
             _ => {
                 let mut stdout = std::io::stdout().lock();
                 stdout.write_all(bytes).and_then(|()| stdout.flush())
             }
         };
+        self.written(written, out)
+    }
+
+    /// What became of an answer that was written.
+    fn written(&self, result: std::io::Result<()>, out: Option<&Path>) -> Result<(), Status> {
         match result {
             Ok(()) => Ok(()),
             // The reader of a pipe has seen enough.
@@ -145,8 +150,16 @@ impl Terminal {
         json: bool,
         out: Option<&Path>,
     ) -> Result<(), Status> {
-        let answer = if json { to_json(record) } else { text(record) };
-        self.answer(answer.as_bytes(), out)
+        match (json, out) {
+            (false, _) => self.answer(text(record).as_bytes(), out),
+            (true, Some(_)) => self.answer(to_json(record).as_bytes(), out),
+            // A document may be long: it is written as it is made.
+            (true, None) => {
+                let mut stdout = BufWriter::new(std::io::stdout().lock());
+                let written = write_json(record, &mut stdout).and_then(|()| stdout.flush());
+                self.written(written, out)
+            }
+        }
     }
 
     pub fn unwritable(&self, place: &str, error: &std::io::Error) -> Status {

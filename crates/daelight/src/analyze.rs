@@ -26,11 +26,13 @@ pub struct Place {
 
 /// Tells which inputs are 0 because nobody gives them a signal.
 pub(crate) fn silent_inputs(system: &System) -> Option<String> {
-    let names: Vec<String> = system
-        .silent_inputs()
-        .map(|name| format!("`{name}`"))
-        .collect();
-    let first = system.silent_inputs().next()?;
+    silent(&system.silent_inputs().collect::<Vec<_>>())
+}
+
+/// The same by their names.
+pub(crate) fn silent(inputs: &[&str]) -> Option<String> {
+    let first = inputs.first()?;
+    let names: Vec<String> = inputs.iter().map(|name| format!("`{name}`")).collect();
     let (what, are) = match names.len() {
         1 => ("The input", "has no signal and is 0"),
         _ => ("The inputs", "have no signals and are 0"),

@@ -114,7 +114,10 @@ pub fn add_estimate_with_events(
     solution: &HybridSolution,
     is_wanted: bool,
 ) {
-    let is_cheap = is_cheap(system, &solution.statistics);
+    let mut work = solution.statistics;
+    // What happens at an event costs about as much as so many series.
+    work.jets += SERIES * solution.events.len();
+    let is_cheap = is_cheap(system, &work);
     if !matches!(solution.end, HybridEnd::Finished) || !(is_wanted || is_cheap) {
         return;
     }

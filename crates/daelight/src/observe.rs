@@ -88,7 +88,7 @@ impl WayBack {
     ) -> Option<TaylorJet> {
         let n = trajectory.n();
         let room = match &self.recovery {
-            Some(recovery) => recovery.inputs().n_orders(),
+            Some(recovery) => recovery.rows_for(n_orders),
             None => n_orders,
         };
         let mut coefficients = vec![0.0; room * n];

@@ -9,6 +9,7 @@ mod ensembles;
 mod expressions;
 mod files;
 mod hybrid;
+mod kinks;
 mod loops;
 mod pencils;
 mod sweep_points;

@@ -71,7 +71,7 @@ impl Found {
     /// Events at which a quantity changes.
     fn changes_of(&self, name: &str) -> Vec<&Event> {
         let events = self.solution.events.iter();
-        let changes = |event: &&Event| event.changed.iter().any(|change| change.name == name);
+        let changes = |event: &&Event| event.changed.iter().any(|change| &*change.name == name);
         events.filter(changes).collect()
     }
 
@@ -283,7 +283,7 @@ fn a_rimless_wheel_rolls_by_its_recursion() {
     for impact in impacts {
         let end = slope + alpha;
         speed = (speed * speed + 2.0 * g * (angle.cos() - end.cos())).sqrt();
-        let change = impact.changed.iter().find(|c| c.name == "w");
+        let change = impact.changed.iter().find(|c| &*c.name == "w");
         let change = change.expect("it changes");
         close(change.from, speed, 1e-10);
         speed *= (2.0 * alpha).cos();

@@ -66,6 +66,17 @@ pub(super) struct Makings {
     /// Whether the structure holds.
     is_regular: bool,
     evaluator: Option<Evaluator>,
+    /// Factors of the system Jacobian where it was last asked for, and the sizes of the terms of the equations there.
+    factored: Option<Factored>,
+}
+
+/// The system Jacobian at a point.
+struct Factored {
+    parameters: Vec<f64>,
+    time: f64,
+    jet: TaylorJet,
+    lu: SparseLu,
+    terms: Vec<f64>,
 }
 
 impl std::fmt::Debug for Makings {
@@ -82,6 +93,7 @@ impl Makings {
             offsets: structure.map(|structure| structure.offsets().clone()),
             is_regular,
             evaluator: None,
+            factored: None,
         }
     }
 
@@ -102,12 +114,35 @@ impl Makings {
         if weights.iter().all(|slope| *slope == 0.0) {
             return None;
         }
-        let (matrix, terms) = self.jacobian(parameters, (time, jet))?;
-        let mut lu = SparseLu::new(&matrix).ok()?;
-        lu.factor(&matrix).ok()?;
-        lu.solve_transpose(&mut weights).ok()?;
-        let parts = weights.iter().zip(&terms);
+        let factored = self.factored(parameters, (time, jet))?;
+        factored.lu.solve_transpose(&mut weights).ok()?;
+        let parts = weights.iter().zip(&factored.terms);
         Some(parts.map(|(weight, term)| weight.abs() * term).sum())
+    }
+
+    /// The factors at a point: of all relations there, one after the other.
+    fn factored(
+        &mut self,
+        parameters: &[f64],
+        (time, jet): (f64, &TaylorJet),
+    ) -> Option<&mut Factored> {
+        let is_known = self.factored.as_ref().is_some_and(|known| {
+            known.time == time && known.parameters == parameters && known.jet == *jet
+        });
+        if !is_known {
+            self.factored = None;
+            let (matrix, terms) = self.jacobian(parameters, (time, jet))?;
+            let mut lu = SparseLu::new(&matrix).ok()?;
+            lu.factor(&matrix).ok()?;
+            self.factored = Some(Factored {
+                parameters: parameters.to_vec(),
+                time,
+                jet: jet.clone(),
+                lu,
+                terms,
+            });
+        }
+        self.factored.as_mut()
     }
 
     /// The consistent point next to values, (H3c); `None` where nothing is hidden that ties states, or there is none.

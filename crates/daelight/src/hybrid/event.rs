@@ -2,8 +2,9 @@
 
 use super::{Driver, HybridEnd, MAX_ROUNDS, Point, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
-use daelight_lang::{ChangedBy, CheckKind, Rule, Symbol};
-use std::sync::PoisonError;
+use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol};
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
 
 /// What a relation on its border is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ enum OnBorder {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Its value before.
     pub from: f64,
     /// Its value afterwards.
@@ -32,18 +33,53 @@ pub struct Change {
 pub struct Event {
     /// When.
     pub time: f64,
-    /// The conditions that changed, as written.
-    pub causes: Vec<String>,
+    /// The conditions that changed, as written; the same list for all events with these.
+    pub causes: Arc<[String]>,
     /// The line of the first of them.
     pub line: Option<usize>,
     /// What changed.
-    pub changed: Vec<Change>,
+    pub changed: Box<[Change]>,
     /// Impulses of unknowns without a derivative, where a new mode made others jump.
-    pub impulses: Vec<(String, f64)>,
+    pub impulses: Box<[(Arc<str>, f64)]>,
     /// The energy that the event took away, if the model tells its energy and something jumped.
     pub energy_lost: Option<f64>,
     /// The mode afterwards.
     pub mode: usize,
+}
+
+/// Words that events share: names of what they change, and lists of causes. Runs have many events of few kinds.
+#[derive(Default)]
+pub(super) struct Words {
+    unknowns: Vec<Arc<str>>,
+    variables: Vec<Arc<str>>,
+    causes: HashSet<Arc<[String]>>,
+}
+
+impl Words {
+    pub fn new(model: &Model, hybrid: &Hybrid) -> Self {
+        Self {
+            unknowns: model.unknowns.iter().map(|u| u.name[..].into()).collect(),
+            variables: (hybrid.variables.iter())
+                .map(|v| v.name[..].into())
+                .collect(),
+            causes: HashSet::new(),
+        }
+    }
+
+    /// The list with these causes.
+    pub fn causes(&mut self, list: Vec<String>) -> Arc<[String]> {
+        if let Some(known) = self.causes.get(&list[..]) {
+            return Arc::clone(known);
+        }
+        let new: Arc<[String]> = list.into();
+        self.causes.insert(Arc::clone(&new));
+        new
+    }
+
+    /// The name of an unknown.
+    pub fn unknown(&self, unknown: usize) -> Arc<str> {
+        Arc::clone(&self.unknowns[unknown])
+    }
 }
 
 impl Driver<'_> {
@@ -88,7 +124,8 @@ impl Driver<'_> {
         if let Some(initial) = self.hybrid.initial {
             self.values[initial] = 0.0;
         }
-        self.settle(&mut changed).map_err(Stop::End)
+        self.settle(&mut changed)?;
+        self.terminated.take().map_or(Ok(()), |end| Err(end.into()))
     }
 
     /// What initial equations say of discrete variables, at the present point; and the first that contradicts another or a fixed
@@ -264,7 +301,7 @@ impl Driver<'_> {
     }
 
     /// Whether the sides of a relation are near each other, or both are no larger than what rounding leaves.
-    fn is_near(&mut self, place: usize) -> bool {
+    pub(super) fn is_near(&mut self, place: usize) -> bool {
         self.program.value(place, &self.point, &self.values);
         let near = f64::EPSILON.powf(0.25);
         let is_near = |(a, b): (f64, f64)| (a - b).abs() <= near * (a.abs() + b.abs()).max(near);
@@ -470,17 +507,19 @@ impl Driver<'_> {
             .last()
             .is_some_and(|last| time - last.time <= self.instant_long() && changed.is_empty());
         if !follows {
+            let causes = self.words.causes(causes);
             self.out.events.push(Event {
                 time,
                 causes,
                 line,
                 changed,
-                impulses: std::mem::take(&mut self.impulses),
+                impulses: std::mem::take(&mut self.impulses).into(),
                 energy_lost,
                 mode: self.mode,
             });
+            self.note_alike();
         }
-        Ok(())
+        self.terminated.take().map_or(Ok(()), Err)
     }
 
     pub(super) fn line_of(&self, span: daelight_lang::Span) -> Option<usize> {
@@ -578,7 +617,7 @@ impl Driver<'_> {
         Ok(set)
     }
 
-    /// Asserts and `terminate` inside a `when` that fires.
+    /// Asserts and `terminate` inside a `when` that fires. The event at which a run is terminated happens as any other: values are those behind it.
     fn guarded_checks(&mut self) -> Result<(), HybridEnd> {
         for at in 0..self.hybrid.checks.len() {
             let check = &self.hybrid.checks[at];
@@ -587,7 +626,8 @@ impl Driver<'_> {
             if check.kind == CheckKind::Terminate {
                 if condition {
                     let (message, span) = (check.message.clone(), check.span);
-                    return Err(HybridEnd::Terminated { message, span });
+                    let end = HybridEnd::Terminated { message, span };
+                    self.terminated.get_or_insert(end);
                 }
                 continue;
             }
@@ -622,12 +662,13 @@ impl Driver<'_> {
         before: &[f64],
         unknowns_before: &[f64],
         reinitialised: &[usize],
-    ) -> Vec<Change> {
+    ) -> Box<[Change]> {
         let mut changed = Vec::new();
-        for variable in self.hybrid.variables.iter().filter(|v| !v.is_hidden) {
+        let variables = self.hybrid.variables.iter().zip(&self.words.variables);
+        for (variable, name) in variables.filter(|(v, _)| !v.is_hidden) {
             let (from, to) = (before[variable.parameter], self.values[variable.parameter]);
             if from != to {
-                let name = variable.name.clone();
+                let name = Arc::clone(name);
                 changed.push(Change { name, from, to });
             }
         }
@@ -636,11 +677,11 @@ impl Driver<'_> {
         seen.dedup();
         for unknown in seen {
             changed.push(Change {
-                name: self.model.unknowns[unknown].name.clone(),
+                name: self.words.unknown(unknown),
                 from: unknowns_before[unknown],
                 to: self.point.values[unknown],
             });
         }
-        changed
+        changed.into()
     }
 }

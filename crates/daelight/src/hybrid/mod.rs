@@ -52,7 +52,7 @@ use daelight_show::record::{SingularityRecord, SwitchRecord};
 use mode::Modes;
 pub(crate) use program::Point;
 use program::{Layout, Program};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Rounds of an event before it is called endless.
@@ -200,7 +200,9 @@ struct Driver<'m> {
     read_at: Vec<f64>,
     /// What jumped at the present event, and the impulses that made it.
     jumped: Vec<usize>,
-    impulses: Vec<(String, f64)>,
+    impulses: Vec<(Arc<str>, f64)>,
+    /// What events are told with.
+    words: event::Words,
     /// Relations that the last leg kept on their border.
     resting: Vec<bool>,
     /// Relations that the motion of the present leg keeps on their border.
@@ -215,8 +217,14 @@ struct Driver<'m> {
     quiet: (f64, f64),
     /// When an unknown was last set.
     set_at: f64,
+    /// A `terminate` that the present event fires: the run ends behind it.
+    terminated: Option<HybridEnd>,
     /// Relations whose events accumulated, at which the run goes on at rest.
     rested: Vec<usize>,
+    /// For causes of events that change something the last of them, by their positions.
+    alike: HashMap<Arc<[String]>, VecDeque<usize>>,
+    /// Causes of events that accumulate, and their limit.
+    foretold: Option<(Arc<[String]>, zeno::Limit)>,
     /// A relation whose events accumulated, whose sides stay equal since.
     contact: Option<zeno::Contact>,
     /// Differences of the sides of relations that count as none, where others locate events.
@@ -327,9 +335,17 @@ impl<'m> Driver<'m> {
             rates: vec![0.0; unknowns.len()],
         };
         let read = values::read_by_equations(model, hybrid);
+        let warnings = Vec::from_iter(values::silent_inputs(model, &driven, &exprs));
+        let modes = Modes::new(model, hybrid, signals, tolerance(system, options));
         Self {
-            program: Program::new(model, &driven, &exprs, layout.relations..layout.limits)
-                .with_nominals(border::nominals(unknowns.iter().map(|u| u.nominal))),
+            // Inputs without a signal are 0 there.
+            program: Program::new(
+                &modes.model,
+                &driven,
+                &exprs,
+                layout.relations..layout.limits,
+            )
+            .with_nominals(border::nominals(unknowns.iter().map(|u| u.nominal))),
             layout,
             resting: vec![false; hybrid.relations.len()],
             staying: vec![false; hybrid.relations.len()],
@@ -338,14 +354,18 @@ impl<'m> Driver<'m> {
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
             quiet: (f64::NAN, 0.0),
             set_at: f64::NAN,
-            modes: Modes::new(model, hybrid, signals, tolerance(system, options)),
+            terminated: None,
+            modes,
             read_at: read.iter().map(|&p| values[p]).collect(),
             read,
             start: None,
             jumped: Vec::new(),
             impulses: Vec::new(),
+            words: event::Words::new(model, hybrid),
             mode: 0,
             rested: Vec::new(),
+            alike: HashMap::new(),
+            foretold: None,
             contact: None,
             slack: Vec::new(),
             instants: vec![0; hybrid.samples.len()],
@@ -368,7 +388,7 @@ impl<'m> Driver<'m> {
                 method: Method::Taylor,
                 singularities: Vec::new(),
                 switches: Vec::new(),
-                warnings: Vec::new(),
+                warnings,
                 held: hybrid.held_parameters().collect(),
                 parameters: Vec::new(),
                 last: Vec::new(),
@@ -469,7 +489,7 @@ impl<'m> Driver<'m> {
 
     fn last_causes(&self) -> Vec<String> {
         let last = self.out.events.last();
-        last.map(|event| event.causes.clone()).unwrap_or_default()
+        last.map(|event| event.causes.to_vec()).unwrap_or_default()
     }
 
     /// Whether the stopping condition of the user holds.
@@ -529,9 +549,13 @@ impl<'m> Driver<'m> {
         self.hold()?;
         self.enter_behind(to);
         let from = self.point.time;
+        let is_implicit = matches!(self.options.method, Some(Method::Radau | Method::Bdf));
+        let low = is_implicit.then(|| self.low_hop()).flatten();
+        let to = to.min(low.unwrap_or(f64::INFINITY));
         let options = SolveOptions {
             from: Some(from),
             to: Some(to.min(self.known_until())),
+            method: low.map_or(self.options.method, |_| Some(Method::Taylor)),
             rtol: Some(self.out.rtol),
             events: Some(Arc::clone(&self.modes.list[self.mode].events)),
             ..self.options.after(self.since)

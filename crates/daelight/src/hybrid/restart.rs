@@ -1,6 +1,7 @@
 //! The consistent point after an event: what is differentiated stays, the rest follows from the equations of the new mode.
 
 use super::program::Point;
+use super::scan::neighbours;
 use super::{Driver, HybridEnd, zeno};
 use crate::observe::WayBack;
 use crate::record::JUMP;
@@ -28,6 +29,7 @@ impl Driver<'_> {
     /// In the same mode, what the equations tie to a value that was set follows it, unless they differentiate it more often: a
     /// velocity that is set takes other velocities along, and leaves positions where they are.
     pub(super) fn restart(&mut self, set: &[(usize, f64)]) -> Result<(), HybridEnd> {
+        let earlier = self.differentiated();
         let is_same = self.enter_mode()?;
         let mode = &self.modes.list[self.mode];
         let mut guess = self.point.values.clone();
@@ -37,14 +39,13 @@ impl Driver<'_> {
         let structure = mode.setup.structure.as_ref();
         let regular = mode.setup.is_regular(&mode.system);
         let offsets = structure.filter(|_| regular).map(StageOffsets::of);
-        let deepest = structure.and_then(|s| s.offsets().equation.iter().copied().max());
         let (follows, conditions) = self.tied(set, is_same && !set.is_empty(), &guess);
         let request = Request {
             time: self.point.time,
             guess: guess.clone(),
             given: Vec::new(),
             conditions,
-            order: deepest.unwrap_or(0).clamp(1, crate::solve::START_ORDER),
+            order: self.usual_order(),
             budget: Duration::from_secs(10),
         };
         let found = consistent_point(&mode.system, offsets, &request);
@@ -65,6 +66,7 @@ impl Driver<'_> {
                 jumps && differentiated.contains(&(u as u32))
             });
             self.jumped.extend(led.collect::<Vec<_>>());
+            self.tell_let_go(&earlier, &guess, &found);
             self.take_point(found);
             return Ok(());
         }
@@ -83,8 +85,7 @@ impl Driver<'_> {
                 && self.moved(&jumped.values, &found, &follows).is_none()
             {
                 jumped.tell(&mode.system, self.point.time, &mut self.out.warnings);
-                let unknowns = mode.system.unknowns();
-                let named = |&(u, size): &(usize, f64)| (unknowns[u].name.clone(), size);
+                let named = |&(u, size): &(usize, f64)| (self.words.unknown(u), size);
                 self.impulses.extend(jumped.impulses.iter().map(named));
                 let differentiated = mode.system.equations().pattern(1).columns().iter();
                 let jumps = differentiated
@@ -93,6 +94,7 @@ impl Driver<'_> {
                 self.jumped.extend(jumps);
                 self.set_at = self.point.time;
                 self.trace_oddity();
+                self.tell_let_go(&earlier, &guess, &found);
                 self.take_point(found);
                 return Ok(());
             }
@@ -106,6 +108,42 @@ impl Driver<'_> {
                 why: "the point after the event is not settled".to_string(),
             },
         })
+    }
+
+    /// The order to which a leg asks for its first point: as far as the hidden constraints of the present mode reach.
+    fn usual_order(&self) -> usize {
+        let structure = self.modes.list[self.mode].setup.structure.as_ref();
+        let deepest = structure.and_then(|s| s.offsets().equation.iter().copied().max());
+        deepest.unwrap_or(0).clamp(1, crate::solve::START_ORDER)
+    }
+
+    /// The unknowns that the equations of the present mode differentiate.
+    fn differentiated(&self) -> Vec<usize> {
+        let mode = self.modes.list.get(self.mode);
+        let columns = mode.map(|mode| mode.system.equations().pattern(1).columns().iter());
+        columns.into_iter().flatten().map(|&u| u as usize).collect()
+    }
+
+    /// Tells of unknowns that the mode before differentiated and this one does not, and that jump where it begins.
+    fn tell_let_go(&mut self, earlier: &[usize], before: &[f64], found: &ConsistentPoint) {
+        let now = self.differentiated();
+        for &unknown in earlier.iter().filter(|u| !now.contains(u)) {
+            let (from, to) = (before[unknown], found.jet.values()[unknown]);
+            if !self.is_jump(unknown, from, to) {
+                continue;
+            }
+            self.jumped.push(unknown);
+            let begins = format!(
+                "`{}` jumps where the mode changes",
+                self.words.unknown(unknown)
+            );
+            if !self.out.warnings.iter().any(|w| w.starts_with(&begins)) {
+                self.out.warnings.push(format!(
+                    "{begins}: at t = {} from {from} to {to}. The equations differentiate it before that, and determine it behind.",
+                    self.point.time
+                ));
+            }
+        }
     }
 
     /// Whether a contact would have to strike, which it does not: what its `when` says of a blow holds again.
@@ -123,21 +161,20 @@ impl Driver<'_> {
             .filter(|&at| self.has_changed(at))
             .collect();
         let (located, began) = (self.point.clone(), self.start.take());
-        let Some((mut before, mut behind)) = self.around(&located, (way, trajectory), &changed)
-        else {
+        let Some((before, behind)) = self.around(&located, (way, trajectory), &changed) else {
             self.point = located;
             self.start = began;
             return;
         };
-        loop {
-            let middle = 0.5 * (before + behind);
-            if middle == before || middle == behind {
-                break;
-            }
-            match self.settle_at(middle, (way, trajectory), &changed) {
-                Some(true) => behind = middle,
-                _ => before = middle,
-            }
+        let mut behind = behind;
+        // Points are not free: times closer than an instant are one.
+        let least = self.instant_long();
+        if behind - before > least {
+            behind = neighbours((before, behind), least, |time| {
+                let has_changed = self.settle_at(time, (way, trajectory), &changed);
+                let apart = changed.first().and_then(|&at| self.difference(at));
+                (has_changed == Some(true), apart.unwrap_or(f64::NAN))
+            });
         }
         if self.point.time != behind {
             self.settle_at(behind, (way, trajectory), &changed);
@@ -165,7 +202,10 @@ impl Driver<'_> {
         } else {
             most
         };
-        let (mut distance, mut last) = (self.instant_long(), time);
+        // As far as the motion takes to the border, at first.
+        let far = changed.first().and_then(|&at| self.distance(at));
+        let far = far.filter(|far| *far <= most).unwrap_or(0.0);
+        let (mut distance, mut last) = (self.instant_long().max(far), time);
         while distance <= most {
             let next = time + direction * distance;
             if self.settle_at(next, (way, trajectory), changed)? != has_changed {
@@ -178,6 +218,26 @@ impl Driver<'_> {
             (distance, last) = (2.0 * distance, next);
         }
         None
+    }
+
+    /// The difference of a relation's sides at the present point.
+    fn difference(&mut self, relation: usize) -> Option<f64> {
+        let place = self.layout.relations + relation;
+        self.program.value(place, &self.point, &self.values);
+        let (left, right) = self.program.sides(place)?;
+        Some(left - right)
+    }
+
+    /// Twice the time in which the motion takes the sides of a relation together, by their rates at the present point.
+    fn distance(&mut self, relation: usize) -> Option<f64> {
+        let apart = self.difference(relation)?;
+        let place = self.layout.relations + relation;
+        let slopes = self.program.slopes(place, &self.point, &self.values)?;
+        let slopes = slopes.iter().filter(|slope| slope.1 == 0);
+        let rate: f64 = slopes
+            .map(|slope| slope.2 * self.point.rates[slope.0])
+            .sum();
+        Some(2.0 * (apart / rate).abs())
     }
 
     /// Takes the consistent point next to a leg's values at a time: whether relations have changed there. `None`
@@ -214,7 +274,8 @@ impl Driver<'_> {
         let is_steep = |u: usize| {
             (self.point.rates[u] * (until - began)).abs() > steep * self.size(u, values[u])
         };
-        if !(0..values.len()).any(is_steep) {
+        let steep: Vec<usize> = (0..values.len()).filter(|&u| is_steep(u)).collect();
+        if steep.is_empty() {
             return;
         }
         let mode = &self.modes.list[self.mode];
@@ -224,14 +285,32 @@ impl Driver<'_> {
         if !self.is_now(before.time) || differentiated.iter().any(jumps) {
             return;
         }
-        let mut distance = 0.01 * (until - began);
-        while distance > self.instant_long() {
-            let time = began + distance;
+        let order = self.usual_order();
+        let behind = |distance: f64| {
             let mut guess = values.clone();
             for &u in &differentiated {
                 guess[u] += distance * before.rates[u];
             }
-            let found = self.consistent((time, &guess), crate::solve::START_ORDER);
+            guess
+        };
+        // A slope that is large and finite is still there a little behind; an infinite one is another number at every distance.
+        let least = 4.0 * self.instant_long();
+        let beside = self.consistent((began + least, &behind(least)), order);
+        let is_lasting = |u: &usize| {
+            let (here, there) = (
+                self.point.rates[*u],
+                beside.as_ref().map(|p| p.jet.get(*u, 1)),
+            );
+            there.is_some_and(|there| (there - here).abs() <= 0.5 * here.abs())
+        };
+        if steep.iter().all(is_lasting) {
+            return;
+        }
+        let mut distance = 0.01 * (until - began);
+        while distance > self.instant_long() {
+            let time = began + distance;
+            let guess = behind(distance);
+            let found = self.consistent((time, &guess), order);
             if let Some(found) = found {
                 let change = differentiated.iter().map(|&u| {
                     let jet = &found.jet;

@@ -122,10 +122,25 @@ impl Events {
         parameters: &[f64],
         (time, along): (f64, &TaylorJet),
     ) -> Option<bool> {
-        let condition = self
-            .conditions
-            .iter()
-            .find(|c| c.relation == Some(relation))?;
+        let series = self.difference(relation, parameters, (time, along))?;
+        let terms = series.iter().enumerate().skip(1);
+        for (k, difference) in terms {
+            let sizes = along.row(k)?.iter().map(|x| x.abs());
+            if difference.abs() > f64::EPSILON.sqrt() * sizes.fold(0.0, f64::max) {
+                return self.truth_where(relation, *difference);
+            }
+        }
+        None
+    }
+
+    /// The coefficients of the difference of a relation's sides along a jet.
+    pub(super) fn difference(
+        &self,
+        relation: usize,
+        parameters: &[f64],
+        (time, along): (f64, &TaylorJet),
+    ) -> Option<Vec<f64>> {
+        let condition = self.condition(relation)?;
         let most = along
             .n_orders()
             .checked_sub(condition.sides.max_slot_order() + 1)?;
@@ -143,14 +158,21 @@ impl Events {
         for k in 0..=order {
             jet.extend(k as i32).ok()?;
         }
-        for k in 1..=order {
-            let difference = jet.root(0, k) - jet.root(1, k);
-            let sizes = along.row(k)?.iter().map(|x| x.abs());
-            if difference.abs() > f64::EPSILON.sqrt() * sizes.fold(0.0, f64::max) {
-                return Some((difference > 0.0) == condition.is_above);
-            }
-        }
-        None
+        Some(
+            (0..=order)
+                .map(|k| jet.root(0, k) - jet.root(1, k))
+                .collect(),
+        )
+    }
+
+    /// What a relation is where the difference of its sides has a sign.
+    pub(super) fn truth_where(&self, relation: usize, difference: f64) -> Option<bool> {
+        Some((difference > 0.0) == self.condition(relation)?.is_above)
+    }
+
+    fn condition(&self, relation: usize) -> Option<&Condition> {
+        let mut conditions = self.conditions.iter();
+        conditions.find(|c| c.relation == Some(relation))
     }
 
     /// The order of the jets of unknowns that are needed.
@@ -259,6 +281,30 @@ impl Expand for Deciders<'_> {
         };
         expand_deciders(self.jet, found, time, into)
     }
+}
+
+/// What of a segment a condition has still to be looked at.
+struct Coming {
+    from: f64,
+    /// Up to this distance from the start it is looked at in one piece.
+    whole: f64,
+}
+
+/// Whether a function with this series stays beside zero up to a distance, or moves one way.
+fn is_plain(series: &[(f64, f64)], h: f64) -> bool {
+    let mut power = 1.0;
+    let (mut all, mut bends) = (0.0, 0.0);
+    for (m, (x, _)) in series.iter().enumerate().skip(1) {
+        power *= h;
+        all += x.abs() * power;
+        if m > 1 {
+            bends += m as f64 * x.abs() * power;
+        }
+    }
+    let (value, _) = series[0];
+    let (slope, size) = series.get(1).copied().unwrap_or_default();
+    let moves = slope.abs() > f64::EPSILON.sqrt() * size && slope.abs() * h > 2.0 * bends;
+    moves || value.abs() > f64::EPSILON.sqrt() * all
 }
 
 /// Looks for the first change along a run.
@@ -425,19 +471,76 @@ impl EventScan {
             if (segment.end - from) * direction <= 0.0 {
                 continue;
             }
-            for piece in pieces((from, segment.end), from == start) {
+            let pieces = pieces((from, segment.end), from == start);
+            let mut coming: Vec<Coming> = (0..self.looked.len())
+                .map(|at| Coming {
+                    from,
+                    whole: self.whole(trajectory, at, &pieces),
+                })
+                .collect();
+            for &(_, to) in &pieces {
                 self.jets.clear();
-                let all = 0..self.looked.len();
-                let found = all.filter_map(|at| self.change(trajectory, at, piece));
-                let distance = |time: &f64| (time - start).abs();
-                if let Some(time) = found.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
-                    return Some(time);
+                let is_due = |coming: &Coming| (to - start).abs() >= coming.whole;
+                let mut found = self.changes(trajectory, (start, to), &mut coming, is_due);
+                if found.is_some() {
+                    // What was left for later may have changed before that.
+                    let others = self.changes(trajectory, (start, to), &mut coming, |_| true);
+                    found = [found, others].into_iter().flatten().min_by(|a, b| {
+                        let distance = |time: &f64| (time - start).abs();
+                        distance(a).total_cmp(&distance(b))
+                    });
+                    return found;
                 }
             }
             until = segment.end;
         }
         self.until = Some(until);
         None
+    }
+
+    /// The first change up to a time, of conditions that are due and were not looked at so far.
+    fn changes(
+        &mut self,
+        trajectory: &Trajectory,
+        (start, to): (f64, f64),
+        coming: &mut [Coming],
+        is_due: impl Fn(&Coming) -> bool,
+    ) -> Option<f64> {
+        let mut first: Option<f64> = None;
+        for (at, coming) in coming.iter_mut().enumerate() {
+            if coming.from == to || !is_due(coming) {
+                continue;
+            }
+            let from = std::mem::replace(&mut coming.from, to);
+            let found = self.change(trajectory, at, (from, to));
+            let is_first =
+                |time: &f64| first.is_none_or(|first| (time - start).abs() < (first - start).abs());
+            first = found.filter(is_first).or(first);
+        }
+        first
+    }
+
+    /// How far from the start of a leg a condition can be looked at as a whole: where its functions are far from zero beside what they move by,
+    /// or move one way, no change hides on a smaller scale of time. One that is on its border and moves back is looked at on all scales.
+    fn whole(&mut self, trajectory: &Trajectory, at: usize, pieces: &[(f64, f64)]) -> f64 {
+        let &[(start, _), _, ..] = pieces else {
+            return 0.0;
+        };
+        if self.looked[at].stays || self.looked[at].is_quiet {
+            return 0.0;
+        }
+        let mut functions = Deciders {
+            jet: &mut self.looked[at].jet,
+            jets: &mut self.jets,
+            trajectory,
+        };
+        let mut series = vec![Vec::new(); functions.n_functions()];
+        if !functions.expand(start, &mut series) {
+            return 0.0;
+        }
+        let reaches = |h: &f64| series.iter().all(|f| is_plain(f, *h));
+        let ends = pieces.iter().rev().map(|(_, to)| (to - start).abs());
+        ends.into_iter().find(reaches).unwrap_or(0.0)
     }
 
     fn note(&mut self, at: usize) {
@@ -509,23 +612,75 @@ impl EventScan {
         found
     }
 
-    /// The first of the neighbouring times between which a condition changes, by halving.
-    fn locate(&mut self, trajectory: &Trajectory, at: usize, mut after: f64) -> f64 {
-        let mut before = self.looked[at].at;
+    /// The first of the neighbouring times between which a condition changes.
+    fn locate(&mut self, trajectory: &Trajectory, at: usize, after: f64) -> f64 {
+        let before = self.looked[at].at;
         let (start, end) = trajectory.span().unwrap_or((before, after));
         // Next to zero numbers are closer than any time that can be told from the start.
         let least = f64::EPSILON * f64::EPSILON * (end - start).abs();
-        loop {
-            let middle = 0.5 * (before + after);
-            if middle == before || middle == after || (after - before).abs() <= least {
-                return after;
-            }
-            self.jets.clear();
-            let rests = self.looked[at].rests;
-            match self.has_changed(trajectory, at, (middle, rests)) {
-                Some(true) => after = middle,
-                _ => before = middle,
-            }
-        }
+        let ends = (before, after);
+        neighbours(ends, least, |time| {
+            let has_changed = self.has_changed_at(trajectory, at, time) == Some(true);
+            let values = &self.looked[at].values;
+            (has_changed, values.root(1) - values.root(2))
+        })
     }
+
+    /// The same as [`Self::has_changed`], where a time is looked at once.
+    fn has_changed_at(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> Option<bool> {
+        if self.looked[at].rests {
+            self.jets.clear();
+            return self.has_changed(trajectory, at, (time, true));
+        }
+        let values = &mut self.looked[at].values;
+        let n_orders = values.tape().max_slot_order() + 1;
+        let jet = self.jets.way.jet(trajectory, time, n_orders)?;
+        set(values, &jet, time);
+        values.evaluate().ok()?;
+        Some(values.root(0) != 0.0)
+    }
+}
+
+/// The second of two neighbouring times between which something changes, in an interval at whose end it has changed; `probe` tells whether it
+/// has at a time, and a number that has its zero where it changes.
+///
+/// Along the secant, then at a distance from its end that is the geometric mean of the interval and of one number, then halved: the zero
+/// is next to the secant's, and both of its neighbours are looked for.
+pub(super) fn neighbours(
+    (mut before, mut after): (f64, f64),
+    least: f64,
+    mut probe: impl FnMut(f64) -> (bool, f64),
+) -> f64 {
+    let (mut low, mut high) = (probe(before).1, probe(after).1);
+    let mut was_after = false;
+    for round in 0.. {
+        let middle = 0.5 * (before + after);
+        let width = after - before;
+        if middle == before || middle == after || width.abs() <= least {
+            break;
+        }
+        let ulp = f64::EPSILON * before.abs().max(after.abs()).max(least / f64::EPSILON);
+        let next = match round % 3 {
+            0 => before + width * (low / (low - high)),
+            // From the end that the secant moved.
+            1 if was_after => after - (ulp * width.abs()).sqrt().copysign(width),
+            1 => before + (ulp * width.abs()).sqrt().copysign(width),
+            _ => middle,
+        };
+        let is_inside = (next - before) * width > 0.0 && (after - next) * width > 0.0;
+        let next = if is_inside { next } else { middle };
+        let (has_changed, value) = probe(next);
+        (before, after) = if has_changed {
+            (before, next)
+        } else {
+            (next, after)
+        };
+        (low, high) = if has_changed {
+            (low, value)
+        } else {
+            (value, high)
+        };
+        was_after = has_changed;
+    }
+    after
 }

@@ -5,7 +5,7 @@ use super::{HybridSolution, Stretch};
 use crate::samples::NamedRows;
 use daelight_analysis::System;
 use daelight_expr::{ExprId, Walker};
-use daelight_lang::{Hybrid, Model, Symbol};
+use daelight_lang::{Hybrid, Model, Symbol, Symbols};
 
 /// Held parameters that the continuous equations read.
 pub(super) fn read_by_equations(model: &Model, hybrid: &Hybrid) -> Vec<usize> {
@@ -21,6 +21,29 @@ pub(super) fn read_by_equations(model: &Model, hybrid: &Hybrid) -> Vec<usize> {
         .collect();
     found.sort_unstable();
     found
+}
+
+/// Tells which inputs are 0 because nobody gives them a signal, read by equations or by what happens at events.
+pub(super) fn silent_inputs(
+    model: &Model,
+    symbols: &Symbols,
+    discrete: &[ExprId],
+) -> Option<String> {
+    let mut roots: Vec<ExprId> = model.equations.iter().map(|e| e.residual).collect();
+    roots.extend(discrete);
+    roots.extend(model.inputs.iter().filter_map(|input| input.definition));
+    let mut silent: Vec<usize> = (Walker::new().symbols(&model.graph, &roots).into_iter())
+        .filter_map(|id| match symbols.get(id) {
+            Symbol::Input { input, .. } => Some(input),
+            _ => None,
+        })
+        .filter(|&input| model.inputs[input].definition.is_none())
+        .filter(|&input| symbols.signal_of(input).is_none())
+        .collect();
+    silent.sort_unstable();
+    silent.dedup();
+    let names = silent.iter().map(|&input| &model.inputs[input].name[..]);
+    crate::analyze::silent(&names.collect::<Vec<_>>())
 }
 
 pub(super) fn keep_greatest(all: &mut Vec<f64>, more: &[f64]) {

@@ -5,7 +5,7 @@ use super::{Driver, Event, HybridEnd};
 use crate::estimate::TOLD;
 use crate::solve::Solution;
 use daelight_expr::{Node, UnaryOp};
-use daelight_lang::{Model, Origin, Symbol};
+use daelight_lang::{ChangedBy, Model, Origin, Symbol};
 use std::sync::Arc;
 
 /// A relation whose sides stay equal since its events accumulated, in place of an equation: a ball on a table.
@@ -28,26 +28,74 @@ impl Contact {
     }
 }
 
+/// Where events accumulate, and what that may be off by: as much as the ratios of their intervals differ.
+#[derive(Clone, Copy)]
+pub(super) struct Limit {
+    time: f64,
+    off: f64,
+}
+
 /// Intervals that must shrink alike.
 const INTERVALS: usize = 8;
 
 impl Driver<'_> {
-    /// The events that changed something by the causes of the last event, the latest first. That a condition ends to hold changes nothing.
+    /// The last events that changed something by the causes of those that accumulate, or of the last event, the latest first. That a condition
+    /// ends to hold changes nothing.
     fn alike(&self) -> impl Iterator<Item = &Event> {
-        let last = self.out.events.last();
-        let acting = (self.out.events.iter().rev()).filter(|event| !event.changed.is_empty());
-        acting.filter(move |event| last.is_some_and(|last| event.causes == last.causes))
+        let causes = self.foretold.as_ref().map(|(causes, _)| causes);
+        let causes = causes.or(self.out.events.last().map(|last| &last.causes));
+        let alike = causes.and_then(|causes| self.alike.get(causes));
+        let places = alike.into_iter().flatten().rev();
+        places.map(|&at| &self.out.events[at])
     }
 
-    /// The limit of events that follow each other ever faster: (H5) of `docs/theory/hybrid.md`.
-    pub(super) fn limit(&self) -> Option<f64> {
-        let times: Vec<f64> = self.alike().take(INTERVALS + 1).map(|e| e.time).collect();
+    /// Keeps which events are alike, as many as are looked at; forgets a limit that others end.
+    pub(super) fn note_alike(&mut self) {
+        let Some(last) = self.out.events.last() else {
+            return;
+        };
+        if last.changed.is_empty() {
+            return;
+        }
+        if (self.foretold.as_ref()).is_some_and(|(causes, _)| *causes != last.causes) {
+            self.foretold = None;
+        }
+        let alike = self.alike.entry(Arc::clone(&last.causes)).or_default();
+        alike.push_back(self.out.events.len() - 1);
+        if alike.len() > INTERVALS + 1 {
+            alike.pop_front();
+        }
+    }
+
+    /// The limit of events that follow each other ever faster: (H5) of `docs/theory/hybrid.md`. Once it is foretold it holds as long as no other
+    /// event changes something and it lies ahead, the best of those that the events tell: where flights are shorter than what times are off by,
+    /// the last of them say nothing.
+    pub(super) fn limit(&mut self) -> Option<f64> {
+        let last = self.alike().next().map(|event| Arc::clone(&event.causes));
+        let best = self.foretold.as_ref().map_or(f64::INFINITY, |(_, f)| f.off);
+        match (self.limit_now(), last) {
+            (Some(found), Some(causes)) if found.off <= best => {
+                self.foretold = Some((causes, found));
+            }
+            _ if self.has_come_to_rest() => self.foretold = None,
+            _ => {}
+        }
+        self.foretold.as_ref().map(|(_, found)| found.time)
+    }
+
+    /// Whether what the last events are about is at rest already.
+    fn has_come_to_rest(&self) -> bool {
         let rests = |at: &usize| {
             let is_held = self.contact.as_ref().is_some_and(|c| c.relation == *at);
             is_held || self.rested.contains(at)
         };
-        let is_at_rest = || self.relations_behind().iter().any(rests);
-        if times.len() <= INTERVALS || is_at_rest() {
+        self.relations_behind().iter().any(rests)
+    }
+
+    /// The same by the last events alone.
+    fn limit_now(&self) -> Option<Limit> {
+        let times: Vec<f64> = self.alike().take(INTERVALS + 1).map(|e| e.time).collect();
+        if times.len() <= INTERVALS || self.has_come_to_rest() {
             return None;
         }
         // From the last one back.
@@ -60,7 +108,10 @@ impl Driver<'_> {
         }
         let n = ratios.len() as f64;
         let ratio = (gaps[0] / gaps[gaps.len() - 1]).powf(1.0 / n);
-        Some(times[0] + gaps[0] * ratio / (1.0 - ratio))
+        Some(Limit {
+            time: times[0] + gaps[0] * ratio / (1.0 - ratio),
+            off: gaps[0] * (high - low) / (1.0 - ratio).powi(2),
+        })
     }
 
     /// The limit of events that accumulate, once it is near or reached: what is left lies within the tolerance of the run, or no event
@@ -71,6 +122,10 @@ impl Driver<'_> {
         let is_near = rest <= self.out.rtol * (self.out.to - self.out.from).abs();
         let is_hidden = self.point.time >= limit
             && (self.relations_behind().into_iter()).all(|at| self.apart(at).is_none());
+        // A limit that is passed with the sides apart was none.
+        if self.point.time >= limit && !is_near && !is_hidden {
+            self.foretold = None;
+        }
         (is_near || is_hidden).then_some(limit)
     }
 
@@ -92,7 +147,7 @@ impl Driver<'_> {
         let mut model: Model = (*self.modes.model).clone();
         let mut set = Vec::new();
         for change in &last.changed {
-            let Some(unknown) = model.unknowns.iter().position(|u| u.name == change.name) else {
+            let Some(unknown) = model.unknowns.iter().position(|u| *u.name == *change.name) else {
                 continue;
             };
             let values =
@@ -222,16 +277,54 @@ impl Driver<'_> {
         let parameter = self.hybrid.relations[contact.relation].parameter;
         self.part();
         self.restart(&[])?;
+        let cause = self.model.parameters[parameter].name.clone();
         self.out.events.push(Event {
             time: self.point.time,
-            causes: vec![self.model.parameters[parameter].name.clone()],
+            causes: self.words.causes(vec![cause]),
             line: None,
-            changed: Vec::new(),
-            impulses: Vec::new(),
+            changed: Box::default(),
+            impulses: Box::default(),
             energy_lost: None,
             mode: self.mode,
         });
         Ok(true)
+    }
+
+    /// The end of a hop that is too low for the pieces of an implicit method, twice as far: an event has just set something and left a
+    /// relation on its border, and its difference d_1 s + d_2 s^2 + … leads away from there and back within what the pieces may be off, (H5a).
+    pub(super) fn low_hop(&mut self) -> Option<f64> {
+        if self.set_at.is_nan() {
+            return None;
+        }
+        let mut jet = None;
+        for (at, relation) in self.hybrid.relations.iter().enumerate() {
+            let place = self.layout.relations + at;
+            let is_held = relation.by == ChangedBy::Unknowns && !self.modes.over.contains(&at);
+            if !is_held || !self.is_near(place) {
+                continue;
+            }
+            if jet.is_none() {
+                jet = Some(self.deeper_jet()?);
+            }
+            let events = &self.modes.list[self.mode].events;
+            let along = (self.point.time, jet.as_ref()?);
+            let series = events.difference(at, &self.values, along);
+            let Some(&[_, slope, bend, ..]) = series.as_deref() else {
+                continue;
+            };
+            let long = 2.0 * (slope / bend).abs();
+            if slope * bend >= 0.0 || self.point.time - self.set_at > long {
+                continue;
+            }
+            let sizes: Vec<f64> = self.point.values.iter().map(|x| x.abs()).collect();
+            let size = |u: usize, _| sizes[u];
+            let size = self.program.size(place, &self.point, &self.values, size);
+            let height = 0.25 * slope * slope / bend.abs();
+            if height <= TOLD * self.out.rtol * size.max(1.0) {
+                return Some(self.point.time + long);
+            }
+        }
+        None
     }
 
     /// The sides of a relation, if they differ by more than the tolerance.

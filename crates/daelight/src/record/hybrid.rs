@@ -9,6 +9,9 @@ use daelight_show::record::{
     StartRecord, StatisticsRecord, StoppedRecord, named_values,
 };
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 /// How a run with events went: the document of `solve --json`.
 pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> SolveRecord {
     let (status, reason, message, time) = words(model, solution, stop_when);
@@ -52,7 +55,7 @@ pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>)
         residuals: solution.residuals.clone(),
         singularities: solution.singularities.clone(),
         switches: solution.switches.clone(),
-        events: Some(solution.events.iter().map(event_record).collect()),
+        events: Some(event_records(solution)),
         modes: Some(mode_records(model, solution)),
         warnings: {
             let mut warnings = solution.warnings.clone();
@@ -69,23 +72,22 @@ pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>)
     }
 }
 
-fn event_record(event: &crate::hybrid::Event) -> EventRecord {
-    let changed = event.changed.iter();
-    EventRecord {
-        time: event.time,
-        condition: event.causes.join(", "),
-        line: event.line,
-        impulses: named_values(
-            event
-                .impulses
-                .iter()
-                .map(|(name, size)| (name.as_str(), *size)),
-        ),
-        energy_lost: event.energy_lost,
-        changed: changed
-            .map(|change| (change.name.clone(), [change.from, change.to].into()))
-            .collect(),
-    }
+fn event_records(solution: &HybridSolution) -> Vec<EventRecord> {
+    let mut conditions: HashMap<*const String, Arc<str>> = HashMap::new();
+    let record = |event: &crate::hybrid::Event| {
+        let changed = event.changed.iter();
+        let changed = changed.map(|change| (Arc::clone(&change.name), [change.from, change.to]));
+        let condition = conditions.entry(event.causes.as_ptr());
+        EventRecord {
+            time: event.time,
+            condition: Arc::clone(condition.or_insert_with(|| event.causes.join(", ").into())),
+            line: event.line,
+            impulses: event.impulses.clone(),
+            energy_lost: event.energy_lost,
+            changed: changed.collect(),
+        }
+    };
+    solution.events.iter().map(record).collect()
 }
 
 fn mode_records(model: &Model, solution: &HybridSolution) -> Vec<ModeRecord> {
@@ -97,13 +99,17 @@ fn mode_records(model: &Model, solution: &HybridSolution) -> Vec<ModeRecord> {
         }
     }
     let number = |mode: usize| met.iter().position(|known| *known == mode);
+    let conditions = solution.modes.iter();
+    let conditions: Vec<Arc<[String]>> = conditions
+        .map(|mode| crate::hybrid::conditions(model, mode).into())
+        .collect();
     let spans = solution.spans.iter();
     spans
         .map(|&(mode, from, to)| ModeRecord {
             from,
             to,
             mode: number(mode).map_or(0, |at| at + 1),
-            conditions: crate::hybrid::conditions(model, &solution.modes[mode]),
+            conditions: Arc::clone(&conditions[mode]),
             index: solution.modes[mode].index,
             dof: solution.modes[mode].dof,
         })

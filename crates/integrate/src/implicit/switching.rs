@@ -1,8 +1,9 @@
 //! A switch within a step of an implicit method: the step is cut there, and the run begins again on the other side.
 
 use super::Course;
+use crate::locate;
 use crate::outcome::{Failure, StopReason, Switch};
-use crate::tolerances::SAME_SWITCH;
+use crate::tolerances::{SAME_SWITCH, SIDE_SURFACE};
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
 use crate::watch::branches::{FirstSwitch, Piece};
@@ -92,15 +93,75 @@ impl Course<'_> {
         })
     }
 
-    /// The time of a switch: the number itself where time alone decides.
+    /// The time of a switch: the number itself where time alone decides, otherwise that at which the equations have it.
     fn exact_time(&mut self, switch: &FirstSwitch) -> f64 {
         let branch = switch.branches[0];
         if !self.of_time[branch] {
-            return switch.time;
+            return self.solved_time(switch).unwrap_or(switch.time);
         }
         let n = self.problem.n();
         shift(&self.piece, n, switch.time - self.time, &mut self.point);
         exact_time(&mut self.stages, branch, (switch.time, &self.point))
+    }
+
+    /// Where the function of the first branch that switches is zero at points of the piece that are brought onto the equations, (R16b): algebraic
+    /// unknowns of a piece are off by tolerances, and with them the point would lie beside the surface, where sides that agree on it differ.
+    /// `None` if it is zero at none of them.
+    fn solved_time(&mut self, switch: &FirstSwitch) -> Option<f64> {
+        let branch = switch.branches[0];
+        let held = match self.stages.sides()[branch] {
+            Ordering::Less => -1.0,
+            Ordering::Greater => 1.0,
+            Ordering::Equal => return None,
+        };
+        let (value, size) = self.solved_function(branch, switch.time)?;
+        if value.abs() <= SIDE_SURFACE * size {
+            return Some(switch.time);
+        }
+        // Not there yet, or beyond already.
+        let is_ahead = value * held > 0.0;
+        let step = self.step?;
+        let towards = if is_ahead {
+            self.direction
+        } else {
+            -self.direction
+        };
+        let most = match is_ahead {
+            true => step - (switch.time - self.time).abs(),
+            false => (switch.time - self.time).abs(),
+        };
+        let mut near = (switch.time, value);
+        let mut distance = (f64::EPSILON.sqrt() * step).min(most);
+        loop {
+            let time = switch.time + towards * distance;
+            let (there, _) = self.solved_function(branch, time)?;
+            if (there * held > 0.0) != is_ahead {
+                let length = time - near.0;
+                let found = locate::zero(0.0, 1.0, near.1, there, |s| {
+                    let solved = self.solved_function(branch, near.0 + s * length);
+                    solved.map_or(f64::NAN, |(value, _)| value)
+                });
+                return Some(near.0 + found * length);
+            }
+            if distance >= most {
+                return None;
+            }
+            near = (time, there);
+            distance = (4.0 * distance).min(most);
+        }
+    }
+
+    /// The function of a branch, with the size of its operands, at a time of the piece that is brought onto the equations with the sides that
+    /// are held.
+    fn solved_function(&mut self, branch: usize, time: f64) -> Option<(f64, f64)> {
+        let n = self.problem.n();
+        shift(&self.piece, n, time - self.time, &mut self.point);
+        self.stages.set_point(time, &self.point);
+        self.stages.factor().ok()?;
+        self.stages.project(false).ok()?;
+        self.stages.compare();
+        let (value, size) = self.stages.switching(branch, 0);
+        value.is_finite().then_some((value, size))
     }
 
     /// Keeps the values of the very end where branches switch at it, (R26).

@@ -5,7 +5,7 @@ use super::passport::MAX_LISTED;
 use super::{Element, Grid, Inline, Section};
 use crate::record::{EventRecord, ModeRecord, SolveRecord};
 use crate::words::{count, short, tidy_number};
-use serde_json::{Map, Value};
+use std::sync::Arc;
 
 pub(super) fn section(report: &SolveRecord) -> Option<Section> {
     let events = report.events.as_ref()?;
@@ -30,9 +30,8 @@ fn table(events: &[EventRecord]) -> Grid {
     for event in events.iter().take(MAX_LISTED) {
         let line = event.line.map_or("–".to_string(), |line| line.to_string());
         let mut changes = changed(&event.changed);
-        let number = |value: &Value| value.as_f64().map_or("–".to_string(), short);
         let impulses = event.impulses.iter();
-        changes.extend(impulses.map(|(name, size)| format!("impulse of {name}: {}", number(size))));
+        changes.extend(impulses.map(|(name, size)| format!("impulse of {name}: {}", short(*size))));
         changes.extend(
             event
                 .energy_lost
@@ -40,7 +39,7 @@ fn table(events: &[EventRecord]) -> Grid {
         );
         table.row([
             Inline::text(event.time.to_string()),
-            Inline::code(&event.condition),
+            Inline::code(&*event.condition),
             Inline::text(line),
             Inline::text(changes.join("; ")),
         ]);
@@ -50,14 +49,14 @@ fn table(events: &[EventRecord]) -> Grid {
 }
 
 /// What changed, each with its values before and behind.
-fn changed(all: &Map<String, Value>) -> Vec<String> {
-    let side = |sides: &Value, at: usize| {
-        let value = sides.get(at).and_then(Value::as_f64);
-        value.map_or("–".to_string(), short)
+fn changed(all: &[(Arc<str>, [f64; 2])]) -> Vec<String> {
+    let side = |value: f64| match value.is_finite() {
+        true => short(value),
+        false => "–".to_string(),
     };
     let sentences = all.iter();
     sentences
-        .map(|(name, sides)| format!("{name}: {} → {}", side(sides, 0), side(sides, 1)))
+        .map(|(name, [from, to])| format!("{name}: {} → {}", side(*from), side(*to)))
         .collect()
 }
 

@@ -33,6 +33,7 @@ pub use crate::columns::finite;
 use daelight_lang::{Diagnostic, SourceMap};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::io::Write;
 
 /// What `daelight check --json` prints.
 #[derive(Serialize, Debug)]
@@ -113,6 +114,12 @@ pub fn to_json(document: &impl Serialize) -> String {
         // Our documents have string keys and no failing parts.
         Err(error) => unreachable!("a document that cannot be written: {error}"),
     }
+}
+
+/// Writes the document as [`to_json`] makes it, piece by piece.
+pub fn write_json(document: &impl Serialize, to: &mut impl Write) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut *to, document)?;
+    to.write_all(b"\n")
 }
 
 /// Names and values as a JSON object, in order.

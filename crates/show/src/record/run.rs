@@ -4,8 +4,9 @@ use super::sensitivity::SensitivityRecord;
 use super::spectrum::ZeroDynamicsRecord;
 use super::view::RunView;
 use crate::scene::Scene;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What `daelight solve --json` prints.
 #[derive(Serialize, Debug, Clone, Default)]
@@ -201,20 +202,34 @@ pub struct SwitchRecord {
     pub worth: Worth,
 }
 
+fn as_text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
+}
+
+fn as_list<S: Serializer>(texts: &Arc<[String]>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(texts.iter())
+}
+
+fn as_map<S: Serializer, V: Serialize>(pairs: &[(Arc<str>, V)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(name, value)| (&**name, value)))
+}
+
 /// Something that happened at an instant.
 #[derive(Serialize, Debug, Clone)]
 pub struct EventRecord {
     /// When.
     pub time: f64,
-    /// The conditions that changed, as written; empty for what follows from another event.
-    pub condition: String,
+    /// The conditions that changed, as written; empty for what follows from another event. Runs have many events of few conditions.
+    #[serde(serialize_with = "as_text")]
+    pub condition: Arc<str>,
     /// The line of the first of them.
     pub line: Option<usize>,
     /// Each quantity that changed, with its values before and afterwards.
-    pub changed: Map<String, Value>,
+    #[serde(serialize_with = "as_map")]
+    pub changed: Box<[(Arc<str>, [f64; 2])]>,
     /// Impulses where a change of mode made differentiated unknowns jump.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub impulses: Map<String, Value>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_map")]
+    pub impulses: Box<[(Arc<str>, f64)]>,
     /// The energy that was lost, if the model tells one and something jumped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy_lost: Option<f64>,
@@ -256,7 +271,8 @@ pub struct ModeRecord {
     /// The number of the mode, from 1 in the order they were met.
     pub mode: usize,
     /// The conditions that hold, as written.
-    pub conditions: Vec<String>,
+    #[serde(serialize_with = "as_list")]
+    pub conditions: Arc<[String]>,
     /// The structural index of its equations.
     pub index: Option<usize>,
     /// Degrees of freedom.

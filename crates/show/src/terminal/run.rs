@@ -6,7 +6,6 @@ use crate::record::{
     DiscretisationRecord, EnergyRecord, EventRecord, ModesRecord, SingularityRecord, SolveRecord,
 };
 use crate::words::{count, cut, magnitude, short, told_time};
-use serde_json::Value;
 
 /// Components of an open direction below this are not told, nor directions of more components.
 const NO_COMPONENT: f64 = 1e-6;
@@ -116,14 +115,12 @@ fn exact(time: f64) -> String {
 
 /// What a change of mode made jump, by which impulses, and what that cost.
 fn jump_text(event: &EventRecord) -> String {
-    let number = |value: &Value| value.as_f64().map_or("?".to_string(), short);
     let impulses = event.impulses.iter();
     let impulses: Vec<String> = impulses
-        .map(|(name, size)| format!("of {name}: {}", number(size)))
+        .map(|(name, size)| format!("of {name}: {}", short(*size)))
         .collect();
     let jumps = event.changed.iter().filter_map(|(name, sides)| {
-        let sides = sides.as_array()?;
-        let (from, to) = (number(sides.first()?), number(sides.get(1)?));
+        let [from, to] = sides.map(short);
         (from != to).then(|| format!("{name} from {from} to {to}"))
     });
     let lost = event.energy_lost;

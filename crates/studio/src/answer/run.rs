@@ -220,7 +220,7 @@ fn document(
         })
     });
     let events = report.events.iter().flatten().map(
-        |event| json!({ "time": event.time, "condition": event.condition, "line": event.line }),
+        |event| json!({ "time": event.time, "condition": &*event.condition, "line": event.line }),
     );
     let mut warnings = report.warnings.clone();
     if all.len() > SIZES.series {
