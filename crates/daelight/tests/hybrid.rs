@@ -545,7 +545,7 @@ fn a_clutch_keeps_the_momentum_when_it_locks() {
         .expect("it jumps");
     close(change.from, 6.0, 1e-10);
     close(change.to, 2.0, 1e-8);
-    assert_eq!(lock.impulses[0].0, "tau");
+    assert_eq!(&*lock.impulses[0].0, "tau");
     close(lock.impulses[0].1, 4.0, 1e-4);
     // Locked for one second both gain 1/3; then the first alone gains 1.
     close(last(&model, &solution, "w2"), 2.0 + 1.0 / 3.0, 1e-8);
