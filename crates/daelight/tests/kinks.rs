@@ -56,18 +56,14 @@ fn slew_limiters_in_a_row_do_not_chatter() {
              g = (der(y) - z)/{b}; der(z) = if g < -{w} then -{w} else if g > {w} then {w} else g; der(s) = z; end M;"
         );
         let rtol = rtols[trial % 4];
+        let wanted = at_end(&text, Some(Method::Taylor), 1e-10);
         let methods = [Some(Method::Bdf), Some(Method::Radau), None];
         for method in &methods[..if trial % 4 == 0 { 3 } else { 1 }] {
             let found = at_end(&text, *method, rtol);
-            // All that y does arrives in s, once z rests.
-            assert!(
-                (found[0] - 1.0).abs() <= 1e-3,
-                "{text} by {method:?}: {found:?}"
-            );
-            assert!(
-                (found[5] - 1.0).abs() <= 1e-2,
-                "{text} by {method:?}: {found:?}"
-            );
+            let off = (found[5] - wanted[5])
+                .abs()
+                .max((found[0] - wanted[0]).abs());
+            assert!(off <= 1e-2, "{text} by {method:?}: {found:?} {wanted:?}");
         }
     }
 }

@@ -181,6 +181,33 @@ pub struct HybridSolution {
     pub last: Vec<f64>,
 }
 
+impl HybridSolution {
+    /// A run of which nothing is done yet.
+    fn begun((from, to): (f64, f64), rtol: f64) -> Self {
+        Self {
+            from,
+            to,
+            reached: from,
+            rtol,
+            legs: Vec::new(),
+            events: Vec::new(),
+            modes: Vec::new(),
+            accumulated: 0,
+            spans: Vec::new(),
+            end: HybridEnd::Finished,
+            statistics: Statistics::default(),
+            residuals: Vec::new(),
+            method: Method::Taylor,
+            singularities: Vec::new(),
+            switches: Vec::new(),
+            warnings: Vec::new(),
+            held: Vec::new(),
+            parameters: Vec::new(),
+            last: Vec::new(),
+        }
+    }
+}
+
 /// The state of a run.
 struct Driver<'m> {
     model: &'m Model,
@@ -373,25 +400,9 @@ impl<'m> Driver<'m> {
             trace: None,
             pasts: delay::Past::all(&delayed),
             out: HybridSolution {
-                from,
-                to,
-                reached: from,
-                rtol: tolerance(system, options),
-                legs: Vec::new(),
-                events: Vec::new(),
-                modes: Vec::new(),
-                accumulated: 0,
-                spans: Vec::new(),
-                end: HybridEnd::Finished,
-                statistics: Statistics::default(),
-                residuals: Vec::new(),
-                method: Method::Taylor,
-                singularities: Vec::new(),
-                switches: Vec::new(),
                 warnings,
                 held: hybrid.held_parameters().collect(),
-                parameters: Vec::new(),
-                last: Vec::new(),
+                ..HybridSolution::begun((from, to), tolerance(system, options))
             },
             model,
             hybrid,

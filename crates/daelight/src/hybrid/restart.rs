@@ -49,8 +49,7 @@ impl Driver<'_> {
             budget: Duration::from_secs(10),
         };
         let found = consistent_point(&mode.system, offsets, &request);
-        let moved = found.as_ref().ok();
-        let moved = moved.map(|found| self.moved(&guess, found, &follows));
+        let moved = (found.as_ref().ok()).map(|found| self.moved(&guess, found, &follows));
         if self.is_struck(&guess, found.as_ref().ok()) {
             self.part();
             return self.restart(set);

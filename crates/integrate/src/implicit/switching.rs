@@ -130,6 +130,16 @@ impl Course<'_> {
             true => step - (switch.time - self.time).abs(),
             false => (switch.time - self.time).abs(),
         };
+        // No farther than the function takes to zero along the piece, a few times: what is farther is another zero.
+        let aside = f64::EPSILON.sqrt() * step;
+        let piece = Piece {
+            centre: self.time,
+            series: &self.piece,
+        };
+        let branches = self.branches.as_mut()?;
+        let mut along = |time| branches.value(piece, time, branch);
+        let rise = along(switch.time + aside)? - along(switch.time - aside)?;
+        let most = most.min(4.0 * (value * 2.0 * aside / rise).abs());
         let mut near = (switch.time, value);
         let mut distance = (f64::EPSILON.sqrt() * step).min(most);
         loop {
