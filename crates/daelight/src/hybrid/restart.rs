@@ -166,10 +166,9 @@ impl Driver<'_> {
             return;
         };
         let mut behind = behind;
-        // Points are not free: times closer than an instant are one.
-        let least = self.instant_long();
-        if behind - before > least {
-            behind = neighbours((before, behind), least, |time| {
+        // To the last digit: what is left of a relation beyond its border has to come back, which would be an event of its own.
+        if behind > before {
+            behind = neighbours((before, behind), 0.0, |time| {
                 let has_changed = self.settle_at(time, (way, trajectory), &changed);
                 let apart = changed.first().and_then(|&at| self.difference(at));
                 (has_changed == Some(true), apart.unwrap_or(f64::NAN))
