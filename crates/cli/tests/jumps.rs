@@ -40,9 +40,7 @@ fn triggers_switch_at_their_two_thresholds() {
         let first = ((k * limit - limit / gain) / size).asin() / w;
         let end_text = end.to_string();
         let method = METHODS[case % 3];
-        let arguments = [
-            "solve", "-", "--to", &end_text, "--method", method, "--json",
-        ];
+        let arguments = ["solve", "-", "--to", &end_text, "--method", method];
         let (code, found) = json_of(&text, &arguments);
         assert_eq!(code, 0, "{method}: {}\n{text}", found["message"]);
         let mut times: Vec<f64> = (0..5).map(|n| first + n as f64 * period / 2.0).collect();
@@ -86,9 +84,7 @@ fn oscillators_have_the_period_of_their_thresholds() {
         let end = first + 4.5 * half;
         let end_text = end.to_string();
         let method = METHODS[case % 3];
-        let arguments = [
-            "solve", "-", "--to", &end_text, "--method", method, "--json",
-        ];
+        let arguments = ["solve", "-", "--to", &end_text, "--method", method];
         let (code, found) = json_of(&text, &arguments);
         assert_eq!(code, 0, "{method}: {}\n{text}", found["message"]);
         let expected = -limit + (limit + top) * (-half / 2.0 / tau).exp();
@@ -107,7 +103,7 @@ fn a_jump_goes_far_and_is_not_guessed() {
     let stairs = "model Stairs Real u, y(start = 12), v; equation u = time; v = y - u;
         y = max(-4, min(4, 50*(v - 2))) + max(-4, min(4, 50*v)) + max(-4, min(4, 50*(v + 2))); end Stairs;";
     for method in METHODS {
-        let arguments = ["solve", "-", "--to", "30", "--method", method, "--json"];
+        let arguments = ["solve", "-", "--to", "30", "--method", method];
         let (code, found) = json_of(stairs, &arguments);
         assert_eq!(code, 0, "{method}: {}", found["message"]);
         let y = found["final"]["y"].as_f64().expect("a value");

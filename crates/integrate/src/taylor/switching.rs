@@ -3,6 +3,7 @@
 use super::Taylor;
 use super::tail::Tail;
 use crate::outcome::{StopReason, Switch};
+use crate::stages::Projected;
 use crate::tolerances::{SAME_SWITCH, SIDE_VALUE, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::beside::Beside;
@@ -154,31 +155,24 @@ impl Taylor<'_> {
                 Settled::One(projected) | Settled::Several(projected) | Settled::Jumped(projected),
             ) => (time, projected),
             Ok(Settled::Meeting { branch }) => {
-                self.close(time);
-                self.time = time;
                 let expr = self.branch_expr(branch);
-                return Some(StopReason::Meeting { time, expr });
+                return Some(self.ended(time, StopReason::Meeting { time, expr }));
             }
             Ok(Settled::None { branch, leads_back }) => {
-                let beside = Beside {
-                    series: &self.series,
-                    centre: self.time,
-                    time,
-                    reach: s.min((self.options.t_end - time).abs()),
-                    tolerances: &self.options.tolerances,
-                    sides: &sides,
-                };
-                let (stages, point) = (&mut self.stages, &mut self.point);
-                let found = match leads_back {
+                let behind = match leads_back {
                     true => None,
-                    false => beside.settle(stages, way, point, &mut self.next),
+                    false => self.behind((time, s), way, &sides),
                 };
-                match found {
+                match behind {
                     Some(found) => found,
                     None => {
-                        self.close(time);
-                        self.time = time;
-                        return Some(self.chattering(branch, leads_back));
+                        let (expr, leads_back) = (self.branch_expr(branch), leads_back);
+                        let why = StopReason::Chattering {
+                            time,
+                            expr,
+                            leads_back,
+                        };
+                        return Some(self.ended(time, why));
                     }
                 }
             }
@@ -209,6 +203,31 @@ impl Taylor<'_> {
         self.at_zero = at_zero(&self.stages, &together, way);
         // Switching is no evidence of sliding, however frequent; only at one and the same time.
         (self.quick_switches > 10).then(|| self.chattering(branch, true))
+    }
+
+    /// Ends the last piece at a time.
+    fn ended(&mut self, time: f64, why: StopReason) -> StopReason {
+        self.close(time);
+        self.time = time;
+        why
+    }
+
+    /// A start a little behind a switch at which no series begins, (R16a).
+    fn behind(
+        &mut self,
+        (time, s): (f64, f64),
+        way: Way,
+        sides: &[(usize, Ordering)],
+    ) -> Option<(f64, Projected)> {
+        let beside = Beside {
+            series: &self.series,
+            centre: self.time,
+            time,
+            reach: s.min((self.options.t_end - time).abs()),
+            tolerances: &self.options.tolerances,
+            sides,
+        };
+        beside.settle(&mut self.stages, way, &mut self.point, &mut self.next)
     }
 
     /// Forgets what was seen ahead with the sides before.

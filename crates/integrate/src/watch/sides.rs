@@ -150,31 +150,8 @@ pub(crate) fn settle(
         }
     }
     let Some((combination, projected, _)) = kept else {
-        // Both sides of a kink have the same point and lead back to it: two solutions meet there and end.
-        let meet = !ends.is_empty() && ends.windows(2).all(|pair| is_near(&pair[0], &pair[1], way));
-        if way.takes_first && failure.is_none() && meet {
-            let tried = (varied, &ends[0][..]);
-            let found = jumped(
-                stages,
-                (time, &point),
-                (&given, &before),
-                tried,
-                way,
-                series,
-            );
-            let branch = undecided[0];
-            return Ok(found.map_or(Settled::Meeting { branch }, Settled::Jumped));
-        }
-        return match failure {
-            Some(failure) if varied.is_empty() => Err(failure),
-            Some(failure) if 1 << varied.len() == 1 => Err(failure),
-            // A start at which a branch begins with an infinite slope.
-            Some(failure @ Failure::Fault(_)) if !way.takes_first => Err(failure),
-            _ => Ok(Settled::None {
-                branch: undecided[0],
-                leads_back: failure.is_none(),
-            }),
-        };
+        let tried = (time, &point[..], &given[..], &before[..], varied);
+        return nowhere(stages, tried, (&ends, failure, undecided[0]), way, series);
     };
     if combination != last {
         let tried = (varied, combination);
@@ -192,6 +169,36 @@ pub(crate) fn settle(
     } else {
         Settled::One(projected)
     })
+}
+
+/// What it means that no combination of sides goes on: two solutions meet and end, all lead back, or one has no solution.
+fn nowhere(
+    stages: &mut Stages<'_>,
+    (time, point, given, before, varied): (f64, &[f64], &[Ordering], &[f64], &[usize]),
+    (ends, failure, branch): (&[Vec<f64>], Option<Failure>, usize),
+    way: Way,
+    series: &mut [f64],
+) -> Result<Settled, Failure> {
+    // Both sides of a kink have the same point and lead back to it: two solutions meet there and end.
+    let meet = ends.windows(2).all(|pair| is_near(&pair[0], &pair[1], way));
+    if way.takes_first
+        && failure.is_none()
+        && meet
+        && let Some(meeting) = ends.first()
+    {
+        let tried = (varied, &meeting[..]);
+        let found = jumped(stages, (time, point), (given, before), tried, way, series);
+        return Ok(found.map_or(Settled::Meeting { branch }, Settled::Jumped));
+    }
+    match failure {
+        Some(failure) if varied.is_empty() => Err(failure),
+        // A start at which a branch begins with an infinite slope.
+        Some(failure @ Failure::Fault(_)) if !way.takes_first => Err(failure),
+        failure => Ok(Settled::None {
+            branch,
+            leads_back: failure.is_none(),
+        }),
+    }
 }
 
 /// The one other solution with the same states where two have met at a kink, (R27); it is held.

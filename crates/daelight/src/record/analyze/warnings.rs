@@ -286,6 +286,40 @@ fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
     }
 }
 
+/// What became of a structure that does not hold.
+fn repair_warning(system: &System, repair: &RepairPart) -> Option<String> {
+    match repair {
+        RepairPart::Repaired(repaired) => {
+            let steps = repaired.steps();
+            let what = if steps.len() <= MAX_STEPS {
+                format!(": {}", repaired.text().trim_end_matches('.'))
+            } else {
+                format!(" in {} steps, which --json lists", steps.len())
+            };
+            Some(format!(
+                "The structure was repaired to index {} (dof {}){what}.",
+                repaired.structural_index(),
+                repaired.n_degrees_of_freedom(),
+            ))
+        }
+        RepairPart::Unverified(repaired) => Some(format!(
+            "The formulas of singular loci come from a repair that this point does not confirm: {}.",
+            repaired.text().trim_end_matches('.')
+        )),
+        RepairPart::Failed(because) => Some(match without_ground(system) {
+            Some(found) => format!(
+                "Undetermined: {}. To mend it, {}.",
+                found.message,
+                found.help.unwrap_or_default()
+            ),
+            None => format!(
+                "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
+            ),
+        }),
+        RepairPart::NotNeeded => None,
+    }
+}
+
 fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<String>) {
     let Some(part) = passport.structure() else {
         return;
@@ -315,36 +349,7 @@ fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<S
                 "The structural index {index} (dof {dof}) means nothing here: the system Jacobian is singular at every point tried, in the block of {}.{rest}",
                 list_equations(system, &equations)
             ));
-            match &part.repair {
-                RepairPart::Repaired(repaired) => {
-                    let steps = repaired.steps();
-                    let what = if steps.len() <= MAX_STEPS {
-                        format!(": {}", repaired.text().trim_end_matches('.'))
-                    } else {
-                        format!(" in {} steps, which --json lists", steps.len())
-                    };
-                    warnings.push(format!(
-                        "The structure was repaired to index {} (dof {}){what}.",
-                        repaired.structural_index(),
-                        repaired.n_degrees_of_freedom(),
-                    ));
-                }
-                RepairPart::Unverified(repaired) => warnings.push(format!(
-                    "The formulas of singular loci come from a repair that this point does not confirm: {}.",
-                    repaired.text().trim_end_matches('.')
-                )),
-                RepairPart::Failed(because) => warnings.push(match without_ground(system) {
-                    Some(found) => format!(
-                        "Undetermined: {}. To mend it, {}.",
-                        found.message,
-                        found.help.unwrap_or_default()
-                    ),
-                    None => format!(
-                        "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
-                    ),
-                }),
-                RepairPart::NotNeeded => {}
-            }
+            warnings.extend(repair_warning(system, &part.repair));
         }
         Regularity::SingularHere(blocks) => {
             for rank in blocks {
