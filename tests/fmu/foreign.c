@@ -100,7 +100,12 @@ int fmi3DoStep(void *m, double from, double step, bool keep, bool *event, bool *
   *last = ((model *)m)->time;
   return status;
 }
-int fmi3GetFloat64(void *m, const unsigned *vr, size_t n, double *v, size_t nv) { return get(m, *vr, v); }
+int fmi3GetFloat64(void *m, const unsigned *vr, size_t n, double *v, size_t nv) {
+  if (*vr != 4) return get(m, *vr, v);
+  /* An array of 2 by 3: x, 2 x, 3 x and k, 2 k, 3 k. */
+  for (size_t i = 0; i < nv; i++) v[i] = (i % 3 + 1) * (i < 3 ? ((model *)m)->x : ((model *)m)->k);
+  return nv == 6 ? 0 : 3;
+}
 int fmi3SetFloat64(void *m, const unsigned *vr, size_t n, const double *v, size_t nv) { return set(m, *vr, *v); }
 int fmi3GetInt32(void *m, const unsigned *vr, size_t n, int *v, size_t nv) { *v = ((model *)m)->manner; return 0; }
 int fmi3SetInt32(void *m, const unsigned *vr, size_t n, const int *v, size_t nv) { ((model *)m)->manner = *v; return 0; }

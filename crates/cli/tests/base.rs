@@ -273,3 +273,49 @@ fn models_of_components_read_back() {
     }
     assert!(n_read > 20, "{n_read} examples");
 }
+
+/// Far from its solution an exponential has no value: the simplified equations lead there, with arguments by name in any order.
+#[test]
+fn a_homotopy_is_followed_where_the_start_is_not_found_directly() {
+    let chain = |law: &str| {
+        format!(
+            "package 'P' model 'P' Real 'd.v'[5](each start = 80.0); Real 'i'; Real 'z'(start = 0.0, fixed = true); \
+             equation der('z') = 'i' - 'z'; for k in 1:5 loop 'i' = {law}; end for; sum('d.v') + 1000.0*'i' = 400.0; end 'P'; end 'P';"
+        )
+    };
+    let actual = "1e-14*(exp('d.v'[k]/0.025) - 1.0)";
+    let run = |law: &str| {
+        let text = chain(law);
+        daelight_with_input(&["solve", "-", "--to", "1", "--json"], text.as_bytes())
+    };
+    let directly = run(actual);
+    assert!(!directly.status.success(), "{directly:?}");
+    for law in [
+        format!("homotopy({actual}, 'd.v'[k] - 0.7)"),
+        format!("homotopy(simplified = 'd.v'[k] - 0.7, actual = {actual})"),
+    ] {
+        let output = run(&law);
+        assert!(output.status.success(), "{law}: {output:?}");
+        let found = document(&output);
+        // i = 1e-14 (e^(v/0.025) - 1) and 5 v + 1000 i = 400.
+        let v = number(&found["final"]["d.v[3]"]);
+        let i = 1e-14 * ((v / 0.025).exp() - 1.0);
+        assert!((5.0 * v + 1000.0 * i - 400.0).abs() < 1e-9, "{found}");
+        let warnings = found["warnings"].to_string();
+        assert!(warnings.contains("`homotopy` was followed"), "{warnings}");
+    }
+    // Where the start is found directly nothing is said.
+    let easy = "model E Real x(start = 1); Real z(start = 0, fixed = true); equation der(z) = x; homotopy(x^3, x) = 8; end E;";
+    let found = document(&daelight_with_input(
+        &["solve", "-", "--to", "1", "--json"],
+        easy.as_bytes(),
+    ));
+    assert!(
+        !found["warnings"].to_string().contains("homotopy"),
+        "{found}"
+    );
+    assert!(
+        (number(&found["final"]["x"]) - 2.0).abs() < 1e-12,
+        "{found}"
+    );
+}

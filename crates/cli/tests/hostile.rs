@@ -576,12 +576,14 @@ fn refused(bytes: &[u8], because: &str) {
 
 #[test]
 fn bad_fmus_are_refused_and_nothing_is_written() {
-    let library: (&str, &[u8]) = ("binaries/linux64/Tank.so", b"\x7fELF");
+    let bytes = shared_library(2, 0x3e);
+    let library: (&str, &[u8]) = ("binaries/linux64/Tank.so", &bytes);
     let whole = archive(TANK, &[library]);
     refused(b"no archive at all", "it is no zip archive");
-    for part in [1, 3] {
-        let short = &whole[..whole.len() * part / 4];
-        refused(short, "the archive is cut short or damaged");
+    refused(b"", "it is no zip archive");
+    let n = whole.len();
+    for length in [n / 4, n * 3 / 4, n - 30, n - 20, n - 2, n - 1] {
+        refused(&whole[..length], "the archive is cut short or damaged");
     }
     for name in [
         "../../leave.txt",
@@ -615,8 +617,51 @@ fn bad_fmus_are_refused_and_nothing_is_written() {
     let no_token = TANK.replace(" guid=\"{1}\"", "");
     let output = archive(&no_token, &[library]);
     assert!(!output.is_empty());
-    let other = archive(TANK, &[("binaries/win64/Tank.dll", b"MZ")]);
-    refused(&other, "x86_64 Windows");
+}
+
+/// The head of a library for Linux with one segment: addresses of 32 or 64 bits, and the number of its processor.
+fn shared_library(class: u8, processor: u16) -> Vec<u8> {
+    let mut bytes = vec![0; 120];
+    bytes[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1]);
+    bytes[18..20].copy_from_slice(&processor.to_le_bytes());
+    // The table of segments, the size of an entry, how many there are; then the length of the one.
+    (bytes[32], bytes[54], bytes[56], bytes[96]) = (64, 56, 1, 120);
+    bytes
+}
+
+#[test]
+fn libraries_for_other_systems_are_refused() {
+    let own = shared_library(2, 0x3e);
+    let place = "binaries/linux64/Tank.so";
+    let cases: [(&str, Vec<u8>, &str); 6] = [
+        ("binaries/win64/Tank.dll", b"MZ".to_vec(), "x86_64 Windows"),
+        (
+            "binaries/aarch64-linux/Tank.so",
+            shared_library(2, 0xb7),
+            "only for aarch64 Linux",
+        ),
+        (place, shared_library(2, 0xb7), "is made for aarch64 Linux"),
+        (place, shared_library(1, 0x3e), "addresses of 32 bits"),
+        (
+            place,
+            b"a text".to_vec(),
+            "is no library of a system that is known",
+        ),
+        (place, own[..100].to_vec(), "is cut short"),
+    ];
+    for (place, bytes, because) in cases {
+        let told = archive(TANK, &[(place, &bytes)]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("bad.fmu");
+        std::fs::write(&path, told).expect("a file");
+        let output = daelight(&["solve", path.to_str().expect("a name")]);
+        let said = stderr(&output);
+        assert!(
+            code(&output) == 1 && said.contains(because),
+            "{because}: {said}"
+        );
+        assert!(!said.contains("/tmp/."), "{said}");
+    }
 }
 
 #[test]

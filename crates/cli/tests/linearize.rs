@@ -50,7 +50,7 @@ fn transfer(found: &Value, s: f64) -> f64 {
 fn close(found: f64, truth: f64, what: &str) {
     let size = truth.abs().max(1e-300);
     assert!(
-        (found - truth).abs() <= 1e-11 * size,
+        (found - truth).abs() <= 1e-12 * size,
         "{what}: {found} for {truth}"
     );
 }
@@ -245,5 +245,82 @@ fn combinations_of_equations_change_no_zero() {
             (re - truth).abs() < 1e-9 * (1.0 + truth.abs()) && im == 0.0,
             "{re} for {truth}"
         );
+    }
+}
+
+/// The roots of a s^2 + b s + c with b > 0 that are not real, the one with the positive imaginary part.
+fn root(a: f64, b: f64, c: f64) -> (f64, f64) {
+    (-b / (2.0 * a), (4.0 * a * c - b * b).sqrt() / (2.0 * a))
+}
+
+/// From the height of the tool of e1 to the torque that lifts it: with a = c2/(c1 + c2), c1 and c2 the cosines times the links, poles
+/// are the roots of (J22 - a J12) s^2 + d s + k, zeros 0 twice and the roots of (J11 J22 - J12^2) s^2 + (J11 + J12) (d s + k).
+#[test]
+fn the_flexible_arm_e1_has_the_poles_and_zeros_of_its_closed_form() {
+    let mut random = Random(61);
+    for _ in 0..8 {
+        let [j11, j12, j22] =
+            [(800.0, 2000.0), (300.0, 700.0), (500.0, 900.0)].map(|(a, b)| random.between(a, b));
+        let (k, d) = (random.between(1e5, 1e7), random.between(100.0, 5000.0));
+        let [l1, l2] = [0; 2].map(|_| random.between(0.5, 1.5));
+        let angle = random.between(0.3, 1.1);
+        let z = (l1 + l2) * angle.sin();
+        let text = format!(
+            "model E\n  input Real z = {z:?};\n  output Real u;\n  Real x1(start = {angle:?}), x2(start = 0), x3(start = 0), x4(start = 0);\nequation\n  \
+             {j11:?}*der(x3) + {j12:?}*der(x4) - {k:?}*x2 - {d:?}*x4 = u;\n  {j12:?}*der(x3) + {j22:?}*der(x4) + {k:?}*x2 + {d:?}*x4 = 0;\n  \
+             der(x1) = x3;  der(x2) = x4;\n  {l1:?}*sin(x1) + {l2:?}*sin(x1 + x2) = z;\nend E;\n"
+        );
+        let found = linearize(&text, &["--rest"]);
+        let (share, sum) = (l2 / (l1 + l2), (l1 + l2) * angle.cos());
+        let of_poles = (j22 - share * j12, d, k);
+        let of_zeros = (j11 * j22 - j12 * j12, (j11 + j12) * d, (j11 + j12) * k);
+        for (name, (a, b, c)) in [("poles", of_poles), ("zeros", of_zeros)] {
+            let (re, im) = root(a, b, c);
+            let mut all = eigenvalues(&found[name]);
+            if name == "zeros" {
+                let at_rest = |e: &&(f64, f64)| e.0.hypot(e.1) < 1e-6 * im;
+                assert_eq!(all.iter().filter(at_rest).count(), 2, "{found}");
+                all.retain(|e| e.0.hypot(e.1) >= 1e-6 * im);
+            }
+            assert_eq!(all.len(), 2, "{name}: {found}");
+            for (x, y) in all {
+                close(x, re, name);
+                close(y.abs(), im, name);
+            }
+        }
+        // u = J11 x1'' + J12 x2'' - k x2 - d x2', x2 = - J12 s^2 z/(sum (…)), x1 = z/sum - share x2.
+        let s = random.between(1.0, 60.0);
+        let x2 = -j12 * s * s / sum / ((j22 - share * j12) * s * s + d * s + k);
+        let x1 = 1.0 / sum - share * x2;
+        let truth = j11 * s * s * x1 + j12 * s * s * x2 - (k + d * s) * x2;
+        close(transfer(&found, s), truth, "G");
+    }
+}
+
+/// A coil behind a loop of three capacitors, which leaves one voltage and one current free.
+#[test]
+fn a_circuit_with_a_loop_of_capacitors_and_a_coil_has_two_poles() {
+    let mut random = Random(62);
+    for _ in 0..8 {
+        let [c1, c2, c3] = [0; 3].map(|_| 1e-6 * random.between(0.2, 5.0));
+        let (r, l) = (random.between(100.0, 900.0), random.between(0.3, 1.0));
+        let text = format!(
+            "model D\n  input Real us;\n  Real u1, u2, u3, i1, i2, i3, il(start = 0);\nequation\n  {c1:?}*der(u1) = i1;  {c2:?}*der(u2) = i2;  {c3:?}*der(u3) = i3;\n  \
+             u2 = u3;  us = u1 + u2;  i1 = i2 + i3 + il;  {l:?}*der(il) = u2 - {r:?}*il;\nend D;\n"
+        );
+        let c = c1 + c2 + c3;
+        let s = random.between(10.0, 3000.0);
+        let to_u2 = linearize(&text, &["--outputs", "u2"]);
+        let g = c1 * s / (c * s + 1.0 / (r + l * s));
+        close(transfer(&to_u2, s), g, "to u2");
+        let to_i1 = linearize(&text, &["--outputs", "i1"]);
+        close(transfer(&to_i1, s), c1 * s * (1.0 - g), "to i1");
+        if r * r * c < 4.0 * l {
+            let (re, im) = root(l * c, r * c, 1.0);
+            for (x, y) in eigenvalues(&to_u2["poles"]) {
+                close(x, re, "pole");
+                close(y.abs(), im, "pole");
+            }
+        }
     }
 }

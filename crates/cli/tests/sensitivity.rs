@@ -105,11 +105,20 @@ fn d_of_x1() -> f64 {
 
 #[test]
 fn library_models_agree_with_differences_of_runs() {
-    for (model, parameter, value, to) in [
-        ("pendulum", "L", 1.0, "1"),
-        ("pendulum", "g", 9.81, "1"),
-        ("cart-pendulum", "L", 0.8, "0.5"),
-        ("cart-pendulum", "m", 1.0, "0.5"),
+    // Steps of the differences: the torques of e12, of index 4, make 4e8 of an error of an angle, and are nearly linear in g.
+    for (model, parameter, value, to, step) in [
+        ("spring-mass", "m", 2.0, "1", 1e-3),
+        ("cart-pendulum", "L", 0.8, "0.5", 2e-3),
+        ("cart-pendulum", "m", 1.0, "0.5", 2e-3),
+        ("akzo-nobel", "k1", 18.7, "10", 5e-4),
+        ("cstr", "F", 0.8, "1", 5e-4),
+        ("pendulum", "L", 1.0, "1", 2e-3),
+        ("pendulum", "g", 9.81, "1", 2e-3),
+        ("e1", "k", 1e6, "0.1", 5e-4),
+        ("e1", "J22", 600.0, "0.1", 1e-4),
+        ("andrews", "m2", 0.00365, "0.02", 2e-3),
+        ("delta-robot", "L", 0.5, "0.3", 1e-4),
+        ("e12", "g", 0.0, "0.25", 0.1),
     ] {
         let run = |extra: &[&str]| {
             let all = [
@@ -120,7 +129,8 @@ fn library_models_agree_with_differences_of_runs() {
             document(&daelight(&all))
         };
         let found = run(&["--sensitivity", parameter]);
-        let h = 2e-3 * value;
+        assert_eq!(found["sensitivities"]["until"], found["time"], "{model}");
+        let h = step * if value == 0.0 { 1.0 } else { value };
         let at = |k: f64| run(&["--set", &format!("{parameter}={:?}", value + k * h)]);
         let (a, b, c, d) = (at(-2.0), at(-1.0), at(1.0), at(2.0));
         let last = found["sensitivities"]["final"].as_object().expect("values");
@@ -515,4 +525,96 @@ fn derivatives_that_end_at_an_event_say_why() {
         late.as_bytes(),
     );
     assert!(String::from_utf8_lossy(&refused.stderr).contains("`delay`"));
+}
+
+/// What a run with a stopping condition tells of its end, against differences of runs that stop by themselves: t_s and all values there.
+#[test]
+fn the_end_of_a_stopped_run_moves() {
+    let ball = "model Ball parameter Real p = 0.8, q = 9.81; Real h(start = 1, fixed = true), v(start = 0, fixed = true); \
+                Integer n(start = 0, fixed = true); equation der(h) = v; der(v) = -q; \
+                when h < 0 then reinit(v, -p*pre(v)); n = pre(n) + 1; end when; end Ball;";
+    let swing = "model Swing parameter Real p = 1, q = 9.81; Real x(start = 0.8*p), y(start = -0.6*p), vx(start = 0, fixed = true), vy, F; \
+                 equation der(x) = vx; der(y) = vy; der(vx) = -F*x; der(vy) = -F*y - q; x^2 + y^2 = p^2; end Swing;";
+    for (text, stop, method) in [
+        (swing, "x < -0.3*p", "taylor"),
+        (swing, "F > 15 or time > 2.9", "taylor"),
+        (swing, "der(vx) == 2", "taylor"),
+        (swing, "vy - 0.4", "radau"),
+        (ball, "h > 0.2 and n > 0", "auto"),
+        (ball, "v < 0.5*p and n > 1", "auto"),
+    ] {
+        let asked = [
+            "solve",
+            "-",
+            "--json",
+            "--rtol",
+            "1e-12",
+            "--to",
+            "3",
+            "--method",
+            method,
+            "--stop-when",
+            stop,
+        ];
+        let run = |more: &[&str]| {
+            let all = [&asked[..], more].concat();
+            document(&daelight_with_input(&all, text.as_bytes()))
+        };
+        let found = run(&["--sensitivity", "p,q"]);
+        let told = &found["sensitivities"]["stop"];
+        assert_eq!(told["time"], found["time"], "{stop}: {found}");
+        for (k, name) in ["p", "q"].iter().enumerate() {
+            let place = text.find(&format!("{name} = ")).expect("a parameter");
+            let at = text[place + 4..].split([',', ';']).next();
+            let at: f64 = at.and_then(|number| number.parse().ok()).expect("a number");
+            let step = 1e-4 * at;
+            let runs = [-2.0, -1.0, 1.0, 2.0]
+                .map(|far| run(&["--set", &format!("{name}={:?}", at + far * step)]));
+            let slope = |of: &dyn Fn(&Value) -> f64| {
+                let [a, b, c, d] = [0, 1, 2, 3].map(|k| of(&runs[k]));
+                (a - 8.0 * b + 8.0 * c - d) / (12.0 * step)
+            };
+            let time = slope(&|run| number(&run["time"]));
+            close(
+                number(&told["by"][k]),
+                time,
+                1e-7,
+                &format!("{stop} by {name}"),
+            );
+            for (unknown, row) in told["final"].as_object().expect("values") {
+                let truth = slope(&|run| number(&run["final"][unknown]));
+                let own = number(&row[k]);
+                let size = truth.abs().max(1.0);
+                assert!(
+                    (own - truth).abs() <= 1e-7 * size,
+                    "{stop}, {unknown} by {name}: {own} for {truth}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stop_without_derivative_says_why() {
+    // Touched, and two relations that meet.
+    let text = "model T parameter Real p = 0.5; Real x(start = 0, fixed = true), y(start = 0, fixed = true); equation der(x) = 1; der(y) = 2*p; end T;";
+    for (stop, says) in [
+        ("(x - p)^2 <= 0", "only touched"),
+        ("x >= 1 and y >= 1", "part when it moves"),
+    ] {
+        let found = solve(
+            text,
+            &["--to", "2", "--stop-when", stop, "--sensitivity", "p"],
+        );
+        let told = &found["sensitivities"]["stop"];
+        if told.is_null() {
+            // A touch may be passed by.
+            continue;
+        }
+        let because = told["because"].as_str().unwrap_or_default();
+        assert!(
+            told["by"][0].is_null() && because.contains(says),
+            "{stop}: {told}"
+        );
+    }
 }

@@ -46,6 +46,7 @@ mod session;
 mod signals;
 mod singular_time;
 mod solve;
+mod stop_time;
 pub mod sweep;
 mod zero_dynamics;
 
@@ -82,6 +83,7 @@ pub use solve::{
     Energy, Explained, NoRun, Setup, Solution, SolveOptions, add_other_starts, solve_announced,
     solve_prepared, span_of_run,
 };
+pub use stop_time::StopDerivative;
 pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 
 use daelight_analysis::System;

@@ -14,12 +14,15 @@ use crate::samples::NamedRows;
 use crate::sensitivity::legs::Legs;
 use crate::singular_time::{TimeDerivative, time_derivatives};
 use crate::solve::{NoRun, SAME_START_TOLERANCES, START_ORDER, start_request};
+use crate::stop_time::{StopDerivative, stop_derivative};
 use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::initial::{
-    ConsistentPoint, Request, Row, StageOffsets, TaylorJet, consistent_point,
+    ConsistentPoint, Finder, Request, Row, StageOffsets, TaylorJet, consistent_point,
 };
+use daelight_analysis::linearize::Variations;
 use daelight_analysis::start::freedom_at;
+use daelight_analysis::structure::Structure;
 use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp, Walker};
 use daelight_lang::{Code, Diagnostic, Model, MovedBy, Symbol, Variation, nearest};
 
@@ -43,6 +46,8 @@ pub struct Sensitivities {
     pub warnings: Vec<String>,
     /// How singular times move.
     pub times: Vec<TimeDerivative>,
+    /// How the end moves, where a stopping condition or the model itself sets it.
+    pub stop: Option<StopDerivative>,
     /// Unknowns of the model, and those with the inputs that became unknowns.
     n: usize,
     stride: usize,
@@ -351,7 +356,10 @@ pub fn sensitivities(
     let directions = directions(model, system, names)?;
     let varied = varied_system(model, system, &directions, &[])?;
     let setup = Setup::new(&varied);
-    differentiated(model, system, base, options, (directions, &varied, &setup))
+    let of = (model, system);
+    let mut all = differentiated(model, system, base, options, (directions, &varied, &setup))?;
+    all.stop = stop_derivative(of, base, (&all, &setup));
+    Ok(all)
 }
 
 /// The same with the equations at hand.
@@ -417,6 +425,7 @@ fn carried(
         ended: None,
         warnings,
         times: Vec::new(),
+        stop: None,
         directions,
         legs,
         systems: Vec::new(),
@@ -486,7 +495,14 @@ fn start(
     let mut conditions: Vec<Row> = Vec::new();
     let using = freedom.using.iter().map(|&at| asked.conditions[at]);
     conditions.extend(using.clone());
-    let held = freedom.free.iter().map(|&unknown| Row::Value {
+    let structure = setup.structure.as_ref();
+    let offsets = structure.filter(|_| setup.is_regular(varied));
+    // Where stages do not lead to x and then to its derivatives, nothing of x may move.
+    let still = match offsets {
+        Some(_) => freedom.free.clone(),
+        None => (0..n).collect(),
+    };
+    let held = still.into_iter().map(|unknown| Row::Value {
         unknown,
         value: x[unknown],
     });
@@ -517,18 +533,29 @@ fn start(
         order: asked.order.max(START_ORDER),
         ..asked.clone()
     };
-    let structure = setup.structure.as_ref();
-    let offsets = structure.filter(|_| setup.is_regular(varied));
-    let found = consistent_point(varied, offsets.map(StageOffsets::of), &request);
-    let point = found.map_err(|_| {
+    let point = start_at((varied, offsets), &request, jet)?;
+    let is_free = !freedom.free.is_empty();
+    let warnings = moved(system, &asked, x, options).filter(|_| is_free);
+    Ok(((point, request), warnings.into_iter().collect()))
+}
+
+/// The start of the derivatives, from the jet of the run's own start.
+fn start_at(
+    (varied, structure): (&System, Option<&Structure>),
+    request: &Request,
+    jet: &TaylorJet,
+) -> Result<ConsistentPoint, Box<Diagnostic>> {
+    let found = match structure.map(StageOffsets::of) {
+        Some(offsets) => consistent_point(varied, Some(offsets), request),
+        // The whole array is nonlinear in the run's own derivatives, which are known.
+        None => Finder::new(varied, None, request.time, request.order).from_jet(request, jet),
+    };
+    found.map_err(|_| {
         fault(
             "the start of the derivatives was not found".to_string(),
             "leave out --sensitivity: the run itself stands",
         )
-    })?;
-    let is_free = !freedom.free.is_empty();
-    let warnings = moved(system, &asked, x, options).filter(|_| is_free);
-    Ok(((point, request), warnings.into_iter().collect()))
+    })
 }
 
 /// Tells that start values were moved, and what is differentiated then.
@@ -591,16 +618,15 @@ impl Sensitivities {
                 let time = from + span * f64::from(k) / 60.0;
                 let a = own.values(time)?;
                 let b = other.values(time).ok().flatten()?;
-                let unknowns = system.unknowns().iter().zip(a.iter().zip(&b));
-                let differs = unknowns.filter(|(u, (a, b))| {
-                    let size = b.abs().max(u.nominal.unwrap_or(1.0).abs());
-                    (*a - *b).abs() > most * size
-                });
-                let name = differs.map(|(u, _)| u.name.clone()).next();
-                if name.is_none() {
+                let name = first_apart(system, (&a, &b), most);
+                let is_together = name.is_none() || {
+                    let jet = other.jet(time)?;
+                    follows(system, (time, &jet), (&a, &b), most)
+                };
+                if is_together {
                     together = time;
                 }
-                name
+                name.filter(|_| !is_together)
             })
         };
         if let Some(name) = apart {
@@ -611,4 +637,51 @@ impl Sensitivities {
             ));
         }
     }
+}
+
+/// The first unknown in which two points differ by more than a part of its size.
+fn first_apart(system: &System, (a, b): (&[f64], &[f64]), most: f64) -> Option<String> {
+    let mut unknowns = system.unknowns().iter().zip(a.iter().zip(b));
+    let apart = unknowns.find(|(u, (a, b))| {
+        let size = b.abs().max(u.nominal.unwrap_or(1.0).abs());
+        (*a - *b).abs() > most * size
+    });
+    apart.map(|(u, _)| u.name.clone())
+}
+
+/// Whether the states of two points agree, and the one leads to the other where it is given the states of it: then what follows from
+/// the states differs only because it makes much of their errors, as the torque of a motor behind a spring does.
+fn follows(
+    system: &System,
+    (time, jet): (f64, &TaylorJet),
+    (a, b): (&[f64], &[f64]),
+    most: f64,
+) -> bool {
+    let Ok(structure) = system.structure() else {
+        return false;
+    };
+    let Ok(states) = Variations::new(system, structure, (time, jet)) else {
+        return false;
+    };
+    let mut near = b.to_vec();
+    for &j in states.chosen() {
+        near[j] = a[j];
+    }
+    if first_apart(system, (&near, b), most).is_some() {
+        return false;
+    }
+    let held = |&unknown: &usize| Row::Value {
+        unknown,
+        value: a[unknown],
+    };
+    let request = Request {
+        time,
+        guess: near,
+        given: Vec::new(),
+        conditions: states.chosen().iter().map(held).collect(),
+        order: START_ORDER,
+        budget: std::time::Duration::from_secs(1),
+    };
+    let found = consistent_point(system, Some(StageOffsets::of(structure)), &request);
+    found.is_ok_and(|found| first_apart(system, (found.jet.values(), a), most).is_none())
 }

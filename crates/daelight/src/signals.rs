@@ -48,12 +48,20 @@ fn fault(source: &str, input: &str, what: impl Display, help: &str) -> Box<Diagn
 impl InputColumn {
     /// Reads the column that `NAME=FILE` or `NAME=FILE:COLUMN` asks for, for an input of the model.
     pub fn read(model: &Model, text: &str) -> Result<Self, Box<Diagnostic>> {
+        Self::read_for(text, |input| position(model, input).map(|_| ()))
+    }
+
+    /// The same for something else that knows its inputs by name.
+    pub fn read_for(
+        text: &str,
+        is_input: impl FnOnce(&str) -> Result<(), Box<Diagnostic>>,
+    ) -> Result<Self, Box<Diagnostic>> {
         let (input, place) = text.split_once('=').ok_or_else(|| {
             Diagnostic::placeless(Code::BadInput, format!("`{text}` holds no `=`"))
                 .help("write --input name=run.csv, or --input name=run.csv:column")
         })?;
         let input = input.trim();
-        position(model, input)?;
+        is_input(input)?;
         // A path may hold a colon too.
         let (path, name) = match place.rsplit_once(':') {
             Some((path, column)) if !column.is_empty() && !Path::new(place).exists() => {
@@ -145,6 +153,55 @@ impl InputColumn {
 
 /// Tables with jumps: a time that stands twice has a value before and one behind.
 impl InputColumn {
+    /// Values by straight lines at the ends of each of these steps, the first behind a jump there and the second before one; the times
+    /// at which the column jumps are looked up in [`InputColumn::jumps`].
+    pub fn along(&self, times: &[f64]) -> Result<Vec<(f64, f64)>, Box<Diagnostic>> {
+        let is_right = |(time, value): (&f64, &f64)| time.is_finite() && value.is_finite();
+        let grows = self.times.windows(2).all(|two| two[0] <= two[1]);
+        if !grows || !self.times.iter().zip(&self.values).all(is_right) {
+            let help = "give increasing times and finite values";
+            return Err(self.fault("its times do not grow, or a value is missing", help));
+        }
+        let (first, last) = (self.times.first(), self.times.last());
+        let (Some(&first), Some(&last)) = (first, last) else {
+            return Err(self.fault("it is empty", "give at least one time"));
+        };
+        let outside = times.iter().find(|time| !(first..=last).contains(*time));
+        if let Some(time) = outside {
+            let what = format!("it goes from t = {first} to {last}, and the run needs t = {time}");
+            let help = "give samples for the whole run, or end the run with --to";
+            return Err(self.fault(what, help));
+        }
+        let at = |time: f64, behind: usize| {
+            let before = behind - 1;
+            let (from, to) = (self.times[before], self.times[behind]);
+            let share = if to > from {
+                (time - from) / (to - from)
+            } else {
+                0.0
+            };
+            self.values[before] + share * (self.values[behind] - self.values[before])
+        };
+        let most = self.times.len() - 1;
+        let value = |time: f64, is_behind: bool| match most {
+            0 => self.values[0],
+            _ => {
+                let passed = |t: &f64| if is_behind { *t <= time } else { *t < time };
+                at(time, self.times.partition_point(passed).clamp(1, most))
+            }
+        };
+        let ends = times
+            .iter()
+            .map(|&time| (value(time, true), value(time, false)));
+        Ok(ends.collect())
+    }
+
+    /// The times at which the column jumps.
+    pub fn jumps(&self) -> impl Iterator<Item = f64> {
+        let pairs = self.times.windows(2).filter(|two| two[0] == two[1]);
+        pairs.map(|two| two[0])
+    }
+
     /// The first time that stands twice, in a column that is right otherwise.
     fn first_jump(&self) -> Option<f64> {
         let is_right = |(time, value): (&f64, &f64)| time.is_finite() && value.is_finite();

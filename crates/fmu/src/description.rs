@@ -3,7 +3,7 @@
 use crate::dependencies::dependencies;
 use crate::variables::{Initial, Interface, Port, PortChange, PortKind, PortValue};
 use daelight_analysis::System;
-use daelight_lang::{Model, Type};
+use daelight_lang::{Model, Type, base_units};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -157,7 +157,7 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
     element(xml, 1, "CoSimulation", &attributes, true);
 }
 
-/// Units by name alone: what a name means in other units is left to the importer.
+/// Units by name, and in base units where their names can be read.
 fn units(xml: &mut String, ports: &[Port]) {
     let names: BTreeSet<&str> = ports.iter().map(|port| port.unit.as_str()).collect();
     let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
@@ -166,7 +166,19 @@ fn units(xml: &mut String, ports: &[Port]) {
     }
     xml.push_str("  <UnitDefinitions>\n");
     for name in names {
-        element(xml, 2, "Unit", &[("name", name.to_string())], true);
+        let said = [("name", name.to_string())];
+        let Some(base) = base_units(name) else {
+            element(xml, 2, "Unit", &said, true);
+            continue;
+        };
+        element(xml, 2, "Unit", &said, false);
+        let exponents = base.exponents.iter();
+        let mut parts: Vec<_> = exponents.map(|&(name, e)| (name, e.to_string())).collect();
+        let scale = [("factor", base.factor, 1.0), ("offset", base.offset, 0.0)];
+        let scale = scale.iter().filter(|(_, value, usual)| value != usual);
+        parts.extend(scale.map(|&(name, value, _)| (name, format!("{value:?}"))));
+        element(xml, 3, "BaseUnit", &parts, true);
+        xml.push_str("    </Unit>\n");
     }
     xml.push_str("  </UnitDefinitions>\n");
 }

@@ -18,8 +18,8 @@ pub use description::{CATEGORIES, Version, description};
 pub use engine::{EngineLibrary, find_engine};
 pub use export::{Fmu, export};
 pub use foreign::{
-    FmuArchive, FmuBinary, FmuDescription, FmuKind, FmuVariable, ForeignFmu, binaries, is_fmu,
-    system_word,
+    FmuArchive, FmuBinary, FmuDescription, FmuKind, FmuSize, FmuVariable, ForeignFmu, binaries,
+    is_fmu, system_word,
 };
 pub use resources::{Prepared, Resources};
 pub use variables::{Initial, Interface, Port, PortChange, PortKind, PortValue};

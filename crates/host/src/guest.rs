@@ -18,12 +18,14 @@ pub(crate) enum Stepped {
 pub(crate) trait Guest {
     /// Gives a variable a value before the start.
     fn set(&mut self, variable: GuestVariable, value: &GuestValue) -> Result<(), String>;
+    /// Tells how fast an input moves from here on.
+    fn set_rate(&mut self, variable: GuestVariable, rate: f64) -> Result<(), String>;
     /// Begins a run.
     fn start(&mut self, from: f64, to: f64, tolerance: Option<f64>) -> Result<(), String>;
     /// Makes a step.
     fn step(&mut self, from: f64, length: f64) -> Result<Stepped, String>;
-    /// The value of a variable.
-    fn get(&mut self, variable: GuestVariable) -> Result<f64, String>;
+    /// The values of a variable.
+    fn get(&mut self, variable: GuestVariable) -> Result<Vec<f64>, String>;
     /// Ends the run.
     fn finish(&mut self);
 }

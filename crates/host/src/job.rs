@@ -50,6 +50,8 @@ pub struct GuestVariable {
     pub reference: u32,
     /// How its value is passed.
     pub ty: ValueType,
+    /// How many values it has: those of an array follow each other, the last index first.
+    pub length: usize,
 }
 
 /// A value that a variable is given before the start.
@@ -84,6 +86,19 @@ pub struct GuestJob {
     pub set: Vec<(GuestVariable, GuestValue)>,
     /// What is told.
     pub shown: Vec<GuestVariable>,
+    /// What moves.
+    pub inputs: Vec<GuestInput>,
+    /// Whether the FMU takes rates of its inputs, by a function that version 2.0 has.
+    pub takes_rates: bool,
+}
+
+/// An input that moves.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+pub struct GuestInput {
+    /// Which one.
+    pub variable: GuestVariable,
+    /// Its value at each time of the run, behind a jump there and before one.
+    pub values: Vec<(f64, f64)>,
 }
 
 /// How a run ended.

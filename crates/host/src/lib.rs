@@ -11,6 +11,6 @@ mod three;
 mod two;
 mod work;
 
-pub use job::{GuestEnd, GuestJob, GuestValue, GuestVariable, ValueType};
+pub use job::{GuestEnd, GuestInput, GuestJob, GuestValue, GuestVariable, ValueType};
 pub use run::{GuestRun, run};
 pub use work::work;

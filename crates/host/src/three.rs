@@ -92,14 +92,26 @@ impl Three {
         went_through(name, status)
     }
 
-    fn read<T: Default>(&self, name: &str, reference: u32) -> Result<T, String> {
-        let mut value = T::default();
-        // SAFETY: the type of this function; one number, one place.
+    fn read<T: Default + Clone>(
+        &self,
+        name: &str,
+        variable: GuestVariable,
+        number: impl Fn(T) -> f64,
+    ) -> Result<Vec<f64>, String> {
+        let (reference, n) = (variable.reference, variable.length);
+        let mut values = vec![T::default(); n];
+        // SAFETY: the type of this function; one number, and as many places as the variable has values.
         let status = unsafe {
             let get: Get<T> = function(self.library, name)?;
-            get(self.component, &raw const reference, 1, &raw mut value, 1)
+            get(
+                self.component,
+                &raw const reference,
+                1,
+                values.as_mut_ptr(),
+                n,
+            )
         };
-        went_through(name, status).map(|()| value)
+        went_through(name, status).map(|()| values.into_iter().map(number).collect())
     }
 
     fn write<T>(&self, name: &str, reference: u32, value: T) -> Result<(), String> {
@@ -138,6 +150,10 @@ impl Guest for Three {
         }
     }
 
+    fn set_rate(&mut self, _: GuestVariable, _: f64) -> Result<(), String> {
+        Err("FMI 3.0 has no rates of inputs".to_string())
+    }
+
     fn start(&mut self, from: f64, to: f64, tolerance: Option<f64>) -> Result<(), String> {
         let name = "fmi3EnterInitializationMode";
         // SAFETY: the type of this function.
@@ -172,28 +188,22 @@ impl Guest for Three {
         went_through("fmi3DoStep", status).map(|()| Stepped::Done)
     }
 
-    fn get(&mut self, variable: GuestVariable) -> Result<f64, String> {
-        let reference = variable.reference;
+    fn get(&mut self, variable: GuestVariable) -> Result<Vec<f64>, String> {
         match variable.ty {
-            ValueType::Float64 => self.read("fmi3GetFloat64", reference),
-            ValueType::Float32 => self.read::<f32>("fmi3GetFloat32", reference).map(f64::from),
-            ValueType::Int8 => self.read::<i8>("fmi3GetInt8", reference).map(f64::from),
-            ValueType::UInt8 => self.read::<u8>("fmi3GetUInt8", reference).map(f64::from),
-            ValueType::Int16 => self.read::<i16>("fmi3GetInt16", reference).map(f64::from),
-            ValueType::UInt16 => self.read::<u16>("fmi3GetUInt16", reference).map(f64::from),
-            ValueType::Int32 => self.read::<i32>("fmi3GetInt32", reference).map(f64::from),
-            ValueType::UInt32 => self.read::<u32>("fmi3GetUInt32", reference).map(f64::from),
-            ValueType::Int64 => self
-                .read::<i64>("fmi3GetInt64", reference)
-                .map(|x| x as f64),
-            ValueType::UInt64 => self
-                .read::<u64>("fmi3GetUInt64", reference)
-                .map(|x| x as f64),
-            ValueType::Boolean => {
-                // A byte, whatever the library writes into it.
-                let value = self.read::<u8>("fmi3GetBoolean", reference)?;
-                Ok(f64::from(u8::from(value != 0)))
-            }
+            ValueType::Float64 => self.read("fmi3GetFloat64", variable, |x: f64| x),
+            ValueType::Float32 => self.read("fmi3GetFloat32", variable, |x: f32| x.into()),
+            ValueType::Int8 => self.read("fmi3GetInt8", variable, |x: i8| x.into()),
+            ValueType::UInt8 => self.read("fmi3GetUInt8", variable, |x: u8| x.into()),
+            ValueType::Int16 => self.read("fmi3GetInt16", variable, |x: i16| x.into()),
+            ValueType::UInt16 => self.read("fmi3GetUInt16", variable, |x: u16| x.into()),
+            ValueType::Int32 => self.read("fmi3GetInt32", variable, |x: i32| x.into()),
+            ValueType::UInt32 => self.read("fmi3GetUInt32", variable, |x: u32| x.into()),
+            ValueType::Int64 => self.read("fmi3GetInt64", variable, |x: i64| x as f64),
+            ValueType::UInt64 => self.read("fmi3GetUInt64", variable, |x: u64| x as f64),
+            // A byte, whatever the library writes into it.
+            ValueType::Boolean => self.read("fmi3GetBoolean", variable, |x: u8| {
+                f64::from(u8::from(x != 0))
+            }),
             ValueType::String => Err("a text is no number".to_string()),
         }
     }

@@ -12,6 +12,8 @@ type Setup = unsafe extern "C" fn(Component, c_int, f64, f64, c_int, f64) -> c_i
 type Step = unsafe extern "C" fn(Component, f64, f64, c_int) -> c_int;
 type Get<T> = unsafe extern "C" fn(Component, *const u32, usize, *mut T) -> c_int;
 type Set<T> = unsafe extern "C" fn(Component, *const u32, usize, *const T) -> c_int;
+type SetRates =
+    unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *const f64) -> c_int;
 type Status<T> = unsafe extern "C" fn(Component, c_int, *mut T) -> c_int;
 type Instantiate = unsafe extern "C" fn(
     *const c_char,
@@ -157,6 +159,18 @@ impl Guest for Two {
         }
     }
 
+    fn set_rate(&mut self, variable: GuestVariable, rate: f64) -> Result<(), String> {
+        let name = "fmi2SetRealInputDerivatives";
+        let (reference, order): (u32, c_int) = (variable.reference, 1);
+        // SAFETY: the type of this function; one number, one order, one value.
+        let status = unsafe {
+            let set: SetRates = function(self.library, name)?;
+            let numbers = (&raw const reference, &raw const order);
+            set(self.component, numbers.0, 1, numbers.1, &raw const rate)
+        };
+        went_through(name, status)
+    }
+
     fn start(&mut self, from: f64, to: f64, tolerance: Option<f64>) -> Result<(), String> {
         // SAFETY: the type of this function.
         let status = unsafe {
@@ -190,9 +204,9 @@ impl Guest for Two {
         went_through("fmi2DoStep", status).map(|()| Stepped::Done)
     }
 
-    fn get(&mut self, variable: GuestVariable) -> Result<f64, String> {
+    fn get(&mut self, variable: GuestVariable) -> Result<Vec<f64>, String> {
         let reference = variable.reference;
-        match variable.ty {
+        let value = match variable.ty {
             ValueType::Float64 => self.read("fmi2GetReal", reference),
             ValueType::Boolean => self
                 .read::<c_int>("fmi2GetBoolean", reference)
@@ -200,7 +214,8 @@ impl Guest for Two {
             _ => self
                 .read::<c_int>("fmi2GetInteger", reference)
                 .map(f64::from),
-        }
+        };
+        value.map(|value| vec![value])
     }
 
     fn finish(&mut self) {

@@ -1,7 +1,7 @@
 //! Inside the process of an FMU.
 
 use crate::guest::{Guest, Stepped};
-use crate::job::{GuestEnd, GuestJob, Line};
+use crate::job::{GuestEnd, GuestInput, GuestJob, GuestValue, Line, ValueType};
 use crate::{three, two};
 use std::io::{Read, Write};
 
@@ -54,6 +54,36 @@ impl<W: Write> Teller<W> {
     }
 }
 
+/// Gives the inputs that move their values at a time of the run: what an output takes straight from an input is that of this time.
+fn move_inputs(job: &GuestJob, guest: &mut dyn Guest, at: usize) -> Result<(), String> {
+    for input in &job.inputs {
+        if let Some(&(value, _)) = input.values.get(at) {
+            guest.set(input.variable, &GuestValue::Number(value))?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells how fast inputs move over the step that ends at a time; where the FMU takes no rates, they rest at the mean of both ends.
+fn lean_inputs(
+    job: &GuestJob,
+    guest: &mut dyn Guest,
+    (at, length): (usize, f64),
+) -> Result<(), String> {
+    let real = |input: &&GuestInput| input.variable.ty == ValueType::Float64;
+    for input in job.inputs.iter().filter(real) {
+        let before = at.checked_sub(1);
+        let from = before.and_then(|before| input.values.get(before));
+        if let (Some(&(from, _)), Some(&(_, to))) = (from, input.values.get(at)) {
+            match job.takes_rates {
+                true => guest.set_rate(input.variable, (to - from) / length)?,
+                false => guest.set(input.variable, &GuestValue::Number(0.5 * (from + to)))?,
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A run from its start to its end.
 fn lead<W: Write>(
     job: &GuestJob,
@@ -65,6 +95,9 @@ fn lead<W: Write>(
             return Ok(GuestEnd::Failed(why));
         }
     }
+    if let Err(why) = move_inputs(job, guest, 0) {
+        return Ok(GuestEnd::Failed(why));
+    }
     let first = job.times.first().copied().unwrap_or(0.0);
     if let Err(why) = guest.start(first, job.to, job.tolerance) {
         return Ok(GuestEnd::Failed(why));
@@ -74,7 +107,13 @@ fn lead<W: Write>(
     for at in 0..job.times.len() {
         let next = job.times[at];
         if next > now {
-            match guest.step(now, next - now) {
+            let stepped = lean_inputs(job, guest, (at, next - now))
+                .and_then(|()| guest.step(now, next - now))
+                .and_then(|stepped| match stepped {
+                    Stepped::Done => move_inputs(job, guest, at).map(|()| Stepped::Done),
+                    ended @ Stepped::Ended(_) => Ok(ended),
+                });
+            match stepped {
                 Ok(Stepped::Done) => now = next,
                 Ok(Stepped::Ended(time)) => {
                     now = time;
@@ -87,7 +126,13 @@ fn lead<W: Write>(
         let mut row = Vec::with_capacity(job.shown.len());
         for variable in &job.shown {
             match guest.get(*variable) {
-                Ok(value) => row.push(Some(value).filter(|value| value.is_finite())),
+                Ok(values) => {
+                    row.extend(
+                        values
+                            .into_iter()
+                            .map(|x| Some(x).filter(|x| x.is_finite())),
+                    );
+                }
                 Err(why) => return Ok(GuestEnd::Failed(why)),
             }
         }

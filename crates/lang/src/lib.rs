@@ -41,15 +41,15 @@ pub use hybrid::{
     Sample,
 };
 pub use model::{
-    Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,
-    Origin, Parameter, Polyline, StopCondition, StopKind, Submodel, Symbol, Symbols, Type, Unknown,
-    View, shorten,
+    Assertion, Declared, DeclaredKind, Equation, Experiment, Homotopy, Input, Instance,
+    LoopIndices, Model, Origin, Parameter, Polyline, StopCondition, StopKind, Submodel, Symbol,
+    Symbols, Type, Unknown, View, shorten,
 };
 pub use outline::{
     LoopVariable, Outline, OutlinedClass, OutlinedDeclaration, Word, WordRole, outline, retokenizes,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
-pub use units::{UnitCheck, check_units};
+pub use units::{BaseUnits, UnitCheck, base_units, check_units};
 pub use varied::{MovedBy, Variation};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
 
@@ -119,6 +119,18 @@ struct Outside<'a> {
     joined: &'a [ast::Equation],
     stop_when: Option<AstId>,
     holds_relations: bool,
+    homotopy: &'a Blend,
+}
+
+/// What becomes of `homotopy(actual, simplified)`.
+#[derive(Default)]
+struct Blend {
+    /// Whether a parameter leads from one to the other; else the actual one counts.
+    leads: bool,
+    /// Whether there is one.
+    is_met: std::cell::Cell<bool>,
+    /// That parameter.
+    parameter: std::cell::Cell<Option<usize>>,
 }
 
 /// A value given for a parameter from outside.
@@ -193,23 +205,23 @@ fn load_into(
     }
     let mut enclosing = Vec::new();
     find_enclosing(&forest.ast(0).classes, class, &mut enclosing);
+    let actual = Blend::default();
     let outside = Outside {
         overrides: &overrides,
         joined: &joined,
         stop_when,
         holds_relations: options.holds_relations,
+        homotopy: &actual,
     };
     let mut found = std::mem::take(diagnostics);
-    let model = elaborate::elaborate(
-        &forest,
-        &enclosing,
-        class,
-        &outside,
-        options.limits,
-        &mut found,
-    );
+    let limits = options.limits;
+    let mut model = elaborate::elaborate(&forest, &enclosing, class, &outside, limits, &mut found);
     *diagnostics = found;
     let in_libraries = forest.diagnostics.take();
+    let leads = |model: &&mut Model| actual.is_met.get() && model.hybrid.is_none();
+    if let Some(model) = model.as_mut().filter(leads) {
+        model.homotopy = homotopy(&forest, &enclosing, class, outside, limits);
+    }
     let is_broken = in_libraries
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -218,19 +230,43 @@ fn load_into(
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
     if model.is_none() && !is_told {
-        let place = class.name_span;
-        diagnostics.push(
-            Diagnostic::error(
-                Code::UnknownType,
-                place,
-                format!("`{}` cannot be put together", class.name),
-            )
-            .label("a class that it is made of is missing or defined by itself")
-            .help("check the classes that it extends and the packages around it"),
-        );
+        diagnostics.push(not_put_together(class));
     }
     *sources = std::mem::take(forest.sources.get_mut());
     model.filter(|_| !is_broken)
+}
+
+fn not_put_together(class: &Class) -> Diagnostic {
+    let message = format!("`{}` cannot be put together", class.name);
+    Diagnostic::error(Code::UnknownType, class.name_span, message)
+        .label("a class that it is made of is missing or defined by itself")
+        .help("check the classes that it extends and the packages around it")
+}
+
+/// The model of a class that leads from simplified equations to the actual ones; none where events decide which equations hold.
+fn homotopy(
+    forest: &Forest<'_>,
+    enclosing: &[&Class],
+    class: &Class,
+    outside: Outside<'_>,
+    limits: Limits,
+) -> Option<Homotopy> {
+    let blend = Blend {
+        leads: true,
+        ..Blend::default()
+    };
+    let outside = Outside {
+        stop_when: None,
+        homotopy: &blend,
+        ..outside
+    };
+    // What is wrong with it is wrong with the model, and told.
+    let mut told = Vec::new();
+    let model = elaborate::elaborate(forest, enclosing, class, &outside, limits, &mut told)?;
+    let parameter = blend.parameter.get()?;
+    let is_smooth = model.hybrid.is_none();
+    let model = Arc::new(model);
+    is_smooth.then_some(Homotopy { model, parameter })
 }
 
 /// The classes around a class, outermost first.

@@ -464,6 +464,15 @@ pub struct View {
     pub value: ExprId,
 }
 
+/// A model in which each `homotopy(actual, simplified)` is `simplified + q*(actual - simplified)`, and `simplified` alone for q < 0.
+#[derive(Clone)]
+pub struct Homotopy {
+    /// The model, with the same unknowns.
+    pub model: Arc<Model>,
+    /// The parameter q: 0 for the simplified equations, 1 for the actual ones.
+    pub parameter: usize,
+}
+
 /// A polyline of a drawing: points of two or three coordinates.
 pub type Polyline = Vec<Vec<ExprId>>;
 
@@ -520,6 +529,8 @@ pub struct Model {
     pub demands: Vec<Assertion>,
     /// What no equation needs.
     pub views: Vec<View>,
+    /// The model that leads from the simplified arguments of `homotopy` to the actual ones, where there are any.
+    pub homotopy: Option<Homotopy>,
     /// The texts.
     pub sources: SourceMap,
     /// Where the operations that can fail or have a kink stand in the text.

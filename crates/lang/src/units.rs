@@ -125,8 +125,8 @@ const PREFIXES: &[(&str, i32)] = &[
     ("E", 18),
 ];
 
-/// A unit as text; `None` where it cannot be read.
-fn unit_of(text: &str) -> Option<Unit> {
+/// The symbols that a unit is made of, with their exponents; `None` where it cannot be read.
+fn factors_of(text: &str) -> Option<Vec<(&str, i32)>> {
     let (above, below) = match text.split_once('/') {
         Some((above, below)) => (above, below),
         None => (text, ""),
@@ -139,7 +139,7 @@ fn unit_of(text: &str) -> Option<Unit> {
         .strip_prefix('(')
         .and_then(|a| a.strip_suffix(')'))
         .unwrap_or(above);
-    let mut unit = Unit::NONE;
+    let mut found = Vec::new();
     for (factors, sign) in [(above, 1), (below, -1)] {
         for factor in factors.split('.').filter(|factor| !factor.is_empty()) {
             let digits = |c: char| c.is_ascii_digit() || c == '-' || c == '+';
@@ -157,22 +157,63 @@ fn unit_of(text: &str) -> Option<Unit> {
             if exponent.abs() >= 1000 {
                 return None;
             }
-            unit = unit.times(symbol_unit(symbol)?, sign * exponent);
+            found.push((symbol, sign * exponent));
         }
+    }
+    Some(found)
+}
+
+/// A unit as text; `None` where it cannot be read.
+fn unit_of(text: &str) -> Option<Unit> {
+    let mut unit = Unit::NONE;
+    for (symbol, exponent) in factors_of(text)? {
+        unit = unit.times(symbol_unit(symbol)?.1, exponent);
     }
     Some(unit)
 }
 
-fn symbol_unit(symbol: &str) -> Option<Unit> {
+/// A symbol without its prefix, and what it stands for with it.
+fn symbol_unit(symbol: &str) -> Option<(&'static str, Unit)> {
     let find = |symbol: &str, power: i32| {
-        let (_, dimension, size) = SYMBOLS.iter().find(|(known, ..)| *known == symbol)?;
-        Some(Unit {
+        let (name, dimension, size) = SYMBOLS.iter().find(|(known, ..)| *known == symbol)?;
+        let unit = Unit {
             dimension: dimension.map(|exponent| WHOLE * exponent),
             size: size * 10f64.powi(power),
-        })
+        };
+        Some((*name, unit))
     };
     let prefixed = |&(prefix, power): &(&str, i32)| find(symbol.strip_prefix(prefix)?, power);
     find(symbol, 0).or_else(|| PREFIXES.iter().find_map(prefixed))
+}
+
+/// A unit in base units: a number in it, times the factor, plus the offset, is the number in those.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BaseUnits {
+    /// Names of base units with their exponents, angles among them.
+    pub exponents: Vec<(&'static str, i32)>,
+    /// How large it is.
+    pub factor: f64,
+    /// Where its scale begins: that of `degC` alone is not at zero.
+    pub offset: f64,
+}
+
+/// The base units of a unit as text; `None` where it cannot be read.
+pub fn base_units(text: &str) -> Option<BaseUnits> {
+    let (mut unit, mut angles) = (Unit::NONE, 0);
+    for (symbol, exponent) in factors_of(text)? {
+        let (name, one) = symbol_unit(symbol)?;
+        unit = unit.times(one, exponent);
+        if matches!(name, "rad" | "deg" | "rev" | "rpm") {
+            angles += exponent;
+        }
+    }
+    let exponents = BASE.into_iter().zip(unit.dimension.map(|e| e / WHOLE));
+    let exponents = exponents.chain([("rad", angles)]);
+    Some(BaseUnits {
+        exponents: exponents.filter(|(_, exponent)| *exponent != 0).collect(),
+        factor: unit.size,
+        offset: if text == "degC" { 273.15 } else { 0.0 },
+    })
 }
 
 /// A unit in base units: `kg.m2/s2`, or `0.001 kg.m2/s2`.

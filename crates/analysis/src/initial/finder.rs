@@ -127,6 +127,23 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// One search from a jet of the first unknowns; the others are at rest at the guess.
+    pub fn from_jet(
+        &mut self,
+        request: &Request,
+        jet: &TaylorJet,
+    ) -> Result<ConsistentPoint, NoPoint> {
+        self.pin(&[]);
+        let mut search = Search::new(self, request, Instant::now() + request.budget);
+        let n_orders = jet.n_orders().min(search.jet.n_orders());
+        for unknown in 0..jet.n_unknowns() {
+            for order in 1..n_orders {
+                search.jet.set(unknown, order, jet.get(unknown, order));
+            }
+        }
+        search.run()
+    }
+
     /// Keeps branches on sides; others follow the values.
     pub(super) fn pin(&mut self, pins: &[Pin]) {
         self.values.pin(pins);

@@ -8,6 +8,7 @@ mod array;
 mod block;
 mod closest;
 mod finder;
+mod homotopy;
 mod jet;
 mod newton;
 mod order;
@@ -18,6 +19,7 @@ mod sparse;
 pub use array::{ArrayFault, Column, ConstraintArray, Row, Selection, Units};
 pub use closest::{Closeness, Target};
 pub use finder::Finder;
+pub use homotopy::{Followed, follow};
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
 pub use sides::{Pin, SideChoice};
@@ -117,6 +119,8 @@ pub struct ConsistentPoint {
     pub pins: Vec<Pin>,
     /// Whether these sides are the only ones.
     pub choice: SideChoice,
+    /// How many steps led here from the simplified equations of `homotopy`, where it was followed.
+    pub followed: Option<usize>,
 }
 
 /// Why there is no consistent point.
@@ -187,6 +191,28 @@ pub fn consistent_point(
     request: &Request,
 ) -> Result<ConsistentPoint, NoPoint> {
     Finder::new(system, offsets, request.time, request.order).closest(request)
+}
+
+/// The same where a run begins: if the search fails, `homotopy` is followed from the simplified equations to the actual ones.
+pub fn consistent_start(
+    system: &System,
+    offsets: Option<StageOffsets<'_>>,
+    request: &Request,
+) -> Result<ConsistentPoint, NoPoint> {
+    consistent_point(system, offsets, request).or_else(|no_point| {
+        let Some(Followed { values, n_steps }) = follow(system, request) else {
+            return Err(no_point);
+        };
+        let request = Request {
+            guess: values,
+            ..request.clone()
+        };
+        let point = consistent_point(system, offsets, &request)?;
+        Ok(ConsistentPoint {
+            followed: Some(n_steps),
+            ..point
+        })
+    })
 }
 
 /// Sizes of the unknowns: `nominal` where the model gives one, otherwise 1.

@@ -16,8 +16,8 @@ use crate::chain::Kind;
 use crate::dae::{BlockForm, beside};
 use crate::edge::{Edge, edges};
 use crate::initial::{
-    ArrayFault, Closeness, ConsistentPoint, Finder, NoPoint, Obstacle, Request, Row, StageOffsets,
-    TaylorJet, nominal,
+    ArrayFault, Closeness, ConsistentPoint, Finder, Followed, NoPoint, Obstacle, Request, Row,
+    StageOffsets, TaylorJet, follow, nominal,
 };
 use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
 use crate::singular_loci::SingularLocus;
@@ -165,6 +165,9 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
             Some(start) => Outcome::Found(start),
             None => Outcome::Singular(singular),
         },
+        outcome @ (Outcome::Missing { .. } | Outcome::Conflict(_)) => {
+            search.led_by_homotopy().unwrap_or(outcome)
+        }
         outcome => outcome,
     }
 }
@@ -284,6 +287,24 @@ impl Search<'_> {
                 is_bound: false,
             })
             .collect()
+    }
+
+    /// The start that `homotopy` leads to from the simplified equations, if it does.
+    fn led_by_homotopy(&self) -> Option<Outcome> {
+        let (_, bare) = self.finder(self.request.time, &self.request.guess);
+        let request = Request {
+            conditions: self.request.conditions.clone(),
+            budget: self.remaining(),
+            ..bare
+        };
+        let Followed { values, n_steps } = follow(self.system, &request)?;
+        match self.at(self.request.time, &values, Strictness::Usual) {
+            Outcome::Found(mut start) => {
+                start.point.followed = Some(n_steps);
+                Some(Outcome::Found(start))
+            }
+            _ => None,
+        }
     }
 
     /// A finder for a time, and the request in it that reaches the derivatives asked for.

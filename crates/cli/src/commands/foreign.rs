@@ -5,9 +5,11 @@ use super::solve::{check as check_numbers, exit_status, output_times, to_standar
 use super::values::write_rows;
 use crate::cli::{Method, ModelArgs, SolveArgs};
 use crate::terminal::{Ended, Status, Terminal, Wrong};
-use daelight::SolveOptions;
+use daelight::{InputColumn, SolveOptions};
 use daelight_fmu::{FmuDescription, FmuKind, FmuVariable, ForeignFmu, Version, system_word};
-use daelight_host::{GuestEnd, GuestJob, GuestRun, GuestValue, GuestVariable, ValueType};
+use daelight_host::{
+    GuestEnd, GuestInput, GuestJob, GuestRun, GuestValue, GuestVariable, ValueType,
+};
 use daelight_lang::{Code, Diagnostic, Severity, SourceMap, nearest};
 use daelight_plot::Scale;
 use daelight_show::record::{CheckRecord, SolveRecord};
@@ -145,6 +147,7 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
     })?;
     let shown = shown(said);
     let mut job = job(said, arguments, &shown).map_err(wrong)?;
+    move_inputs(&mut job, said, &arguments.input).map_err(refused)?;
     job.library = folder.path().join(&library.path);
     job.resources = folder.path().join("resources");
     // A library may look for a folder that its archive left out.
@@ -179,14 +182,13 @@ fn asked(arguments: &SolveArgs) -> Result<(), Wrong> {
         ("--estimate-error", arguments.estimate_error),
         ("--sensitivity", !arguments.sensitivity.is_empty()),
         ("--gradient", arguments.gradient.is_some()),
-        ("--input", !arguments.input.is_empty()),
         ("--stop-when", arguments.stop_when.is_some()),
         ("--step", arguments.fixed.step.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err((
             format!("{flag} has no meaning for an FMU, which brings its own method along"),
-            "give --from, --to, --rtol, --set, --points or --save-at".to_string(),
+            "give --from, --to, --rtol, --set, --input, --points or --save-at".to_string(),
         )),
         None => Ok(()),
     }
@@ -218,18 +220,41 @@ fn for_co_simulation(fmu: &ForeignFmu) -> Result<(&FmuDescription, &str), Box<Di
 fn shown(said: &FmuDescription) -> Vec<(&FmuVariable, GuestVariable)> {
     let changes = |v: &&FmuVariable| matches!(v.variability.as_str(), "continuous" | "discrete");
     let all = said.variables.iter().filter(changes);
-    let all = all.filter(|v| v.causality != "independent" && !v.is_array);
+    let all = all.filter(|v| v.causality != "independent");
     let passed = |v| {
         let ty = ValueType::of(v).filter(|ty| *ty != ValueType::String)?;
+        let length = said.sizes(v)?.iter().product();
+        let reference = v.reference;
         Some((
             v,
             GuestVariable {
-                reference: v.reference,
+                reference,
                 ty,
+                length,
             },
         ))
     };
     all.filter_map(passed).collect()
+}
+
+/// The names of the elements of a variable, in the order in which their values come.
+fn elements(said: &FmuDescription, variable: &FmuVariable) -> Vec<String> {
+    let sizes = said.sizes(variable).unwrap_or_default();
+    if sizes.is_empty() {
+        return vec![variable.name.clone()];
+    }
+    let n: usize = sizes.iter().product();
+    let element = |at: usize| {
+        let mut rest = at;
+        let mut indices: Vec<String> = Vec::new();
+        for size in sizes.iter().rev() {
+            indices.push((rest % size + 1).to_string());
+            rest /= size;
+        }
+        indices.reverse();
+        format!("{}[{}]", variable.name, indices.join(","))
+    };
+    (0..n).map(element).collect()
 }
 
 /// What is asked of the process.
@@ -263,9 +288,60 @@ fn job(
         tolerance: arguments.rtol.or(tolerance),
         set: set.collect::<Result<_, _>>()?,
         shown: shown.iter().map(|(_, passed)| *passed).collect(),
+        inputs: Vec::new(),
+        takes_rates: said.takes_rates,
         times,
         to,
     })
+}
+
+/// Lets inputs move as columns of tables say; where one jumps, a step ends.
+fn move_inputs(
+    job: &mut GuestJob,
+    said: &FmuDescription,
+    texts: &[String],
+) -> Result<(), Box<Diagnostic>> {
+    let is_input = |v: &&FmuVariable| v.causality == "input" && !v.is_array();
+    let number = |v: &FmuVariable| ValueType::of(v).filter(|ty| *ty != ValueType::String);
+    let inputs = || said.variables.iter().filter(is_input);
+    let mut columns = Vec::new();
+    for text in texts {
+        let mut moved = None;
+        let column = InputColumn::read_for(text, |name| {
+            let found = inputs().find(|v| v.name == name);
+            moved = found.and_then(|v| Some((v.reference, number(v)?)));
+            moved.map(|_| ()).ok_or_else(|| {
+                let help = match nearest(name, inputs().map(|v| v.name.as_str())) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => "`daelight check` reads its description".to_string(),
+                };
+                let message = format!("the FMU has no input `{name}` that is a number");
+                Box::new(Diagnostic::placeless(Code::UnknownInput, message).help(help))
+            })
+        })?;
+        if let Some((reference, ty)) = moved {
+            let length = 1;
+            columns.push((
+                GuestVariable {
+                    reference,
+                    ty,
+                    length,
+                },
+                column,
+            ));
+        }
+    }
+    let (first, last) = (job.times[0], job.to);
+    let jumps = columns.iter().flat_map(|(_, column)| column.jumps());
+    job.times
+        .extend(jumps.filter(|time| (first..=last).contains(time)));
+    job.times.sort_by(f64::total_cmp);
+    job.times.dedup();
+    for (variable, column) in columns {
+        let values = column.along(&job.times)?;
+        job.inputs.push(GuestInput { variable, values });
+    }
+    Ok(())
 }
 
 /// A value of `--set` for a variable of an FMU.
@@ -287,7 +363,7 @@ fn setting(said: &FmuDescription, text: &str) -> Result<(GuestVariable, GuestVal
     };
     let can_be_set =
         matches!(variable.initial.as_str(), "exact" | "approx") || variable.causality == "input";
-    let ty = ValueType::of(variable).filter(|_| !variable.is_array);
+    let ty = ValueType::of(variable).filter(|_| !variable.is_array());
     let (true, Some(ty), true) = (can_be_set, ty, variable.variability != "constant") else {
         return Err((
             format!(
@@ -318,6 +394,7 @@ fn setting(said: &FmuDescription, text: &str) -> Result<(GuestVariable, GuestVal
         GuestVariable {
             reference: variable.reference,
             ty,
+            length: 1,
         },
         number,
     ))
@@ -364,7 +441,8 @@ fn report(
     terminal: &Terminal,
 ) -> Ended {
     let model = &arguments.model;
-    let names: Vec<String> = shown.iter().map(|(v, _)| v.name.clone()).collect();
+    let names = shown.iter().flat_map(|(v, _)| elements(said, v));
+    let names: Vec<String> = names.collect();
     let to = arguments.to.or(said.experiment[1]).unwrap_or(f64::NAN);
     let (status, reason, message) = ending(&run, to);
     let mut warnings = run.messages.clone();
@@ -382,6 +460,11 @@ fn report(
             ),
         ),
     }
+    let moves_by_steps = !arguments.input.is_empty() && !said.takes_rates;
+    warnings.extend(moves_by_steps.then(|| {
+        "The FMU takes no rates of its inputs: each rests within a step at the mean of both ends; more --points make steps shorter."
+            .to_string()
+    }));
     let last = run.rows.last();
     let in_document = model.json && (arguments.save_at.is_some() || arguments.points.is_some());
     let record = SolveRecord {

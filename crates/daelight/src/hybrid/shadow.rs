@@ -5,6 +5,7 @@
 use super::program::{Point, without_inputs};
 use super::{Driver, HybridSolution, MAX_ROUNDS, Mode, Stop, forward_only, mode};
 use crate::solve::{NoRun, SAME_START_TOLERANCES, SolveOptions};
+use crate::stop_time::compared;
 use daelight_analysis::System;
 use daelight_expr::{ExprId, Graph, Node, Walker};
 use daelight_lang::{ChangedBy, Hybrid, Model, Rule, Symbol, Symbols, Type};
@@ -298,6 +299,29 @@ impl<'m> Shadow<'m> {
                 let slope = n.round() * self.change(sample.interval, at, moved);
                 let slope = slope + self.change(sample.start, at, moved);
                 found.push((self.model.sources.slice(sample.span).to_string(), slope));
+            }
+        }
+        found
+    }
+
+    /// How the time moves at which a stopping condition begins to hold, by each of its relations whose sides are equal there.
+    pub fn stop_moves(
+        &mut self,
+        event: &TracedEvent,
+        (moved, passing): (&Change, &Change),
+        rtol: f64,
+    ) -> Vec<f64> {
+        let Some(stop) = self.model.stop_when else {
+            return Vec::new();
+        };
+        let at = (&event.point, &event.before[..]);
+        let mut found = Vec::new();
+        for (a, b) in compared(&self.graph, stop.expr) {
+            let (left, right) = (self.value(a, at), self.value(b, at));
+            let size = left.abs().max(right.abs()).max(1.0);
+            if (left - right).abs() <= SAME_START_TOLERANCES * rtol * size {
+                let rate = self.difference((a, Some(b)), at, passing);
+                found.push(-self.difference((a, Some(b)), at, moved) / rate);
             }
         }
         found

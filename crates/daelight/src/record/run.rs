@@ -59,6 +59,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         Method::Bdf => "bdf",
     };
     let mut warnings = solution.warnings.clone();
+    warnings.extend(super::start::followed(&solution.start));
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
     }

@@ -2,8 +2,9 @@
 
 use crate::sensitivity::Sensitivities;
 use crate::singular_time::TimeDerivative;
+use crate::stop_time::StopDerivative;
 use daelight_analysis::System;
-use daelight_show::record::{SensitivityRecord, SingularTimeRecord, SolveRecord};
+use daelight_show::record::{SensitivityRecord, SingularTimeRecord, SolveRecord, StopTimeRecord};
 use serde_json::{Map, Value};
 
 /// Adds the derivatives of a run to its report.
@@ -17,12 +18,8 @@ pub fn add_sensitivities(report: &mut SolveRecord, system: &System, found: &Sens
     }
     let time = |found: &TimeDerivative| SingularTimeRecord {
         time: found.time,
-        by: found
-            .by
-            .iter()
-            .map(|by| by.as_ref().ok().copied())
-            .collect(),
-        because: found.by.iter().find_map(|by| by.as_ref().err().cloned()),
+        by: known(&found.by),
+        because: because(&found.by),
     };
     report.warnings.extend(found.warnings.iter().cloned());
     report.sensitivities = Some(SensitivityRecord {
@@ -31,5 +28,30 @@ pub fn add_sensitivities(report: &mut SolveRecord, system: &System, found: &Sens
         ended: found.ended.clone(),
         last,
         singular_times: found.times.iter().map(time).collect(),
+        stop: found.stop.as_ref().map(|stop| stop_time(system, stop)),
     });
+}
+
+fn known(by: &[Result<f64, String>]) -> Vec<Option<f64>> {
+    by.iter().map(|by| by.as_ref().ok().copied()).collect()
+}
+
+fn because(by: &[Result<f64, String>]) -> Option<String> {
+    by.iter().find_map(|by| by.as_ref().err().cloned())
+}
+
+/// How the end of a run moves.
+fn stop_time(system: &System, found: &StopDerivative) -> StopTimeRecord {
+    let mut last = Map::new();
+    for (j, unknown) in system.unknowns().iter().enumerate() {
+        let total = |moved: &Option<Vec<f64>>| Value::from(moved.as_ref().map(|moved| moved[j]));
+        let row = found.values.iter().map(total).collect();
+        last.insert(unknown.name.clone(), Value::Array(row));
+    }
+    StopTimeRecord {
+        time: found.time,
+        by: known(&found.by),
+        because: because(&found.by),
+        last,
+    }
 }

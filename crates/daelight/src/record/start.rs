@@ -265,6 +265,7 @@ fn notes(system: &System, start: &Start, guess: &[f64]) -> Vec<String> {
                 .to_string(),
         );
     }
+    notes.extend(followed(&start.point));
     if start.point.attempt > 0 {
         notes.push(
             "The point was found from values beside the start values, not from these themselves."
@@ -272,6 +273,15 @@ fn notes(system: &System, start: &Start, guess: &[f64]) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Says that a start was reached from the simplified equations.
+pub(super) fn followed(point: &ConsistentPoint) -> Option<String> {
+    let n_steps = point.followed?;
+    Some(format!(
+        "The start was not found directly: `homotopy` was followed from the simplified equations to the actual ones in {}.",
+        count(n_steps, "step")
+    ))
 }
 
 /// Why there is no start.

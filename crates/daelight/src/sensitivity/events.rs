@@ -6,7 +6,8 @@ use crate::hybrid::{
     HybridEnd, HybridSolution, Moving, Shadow, Stretch, TracedEvent, model_in_mode, solve_traced,
 };
 use crate::observe::{Reader, Way};
-use crate::solve::{START_ORDER, going_on, run_from};
+use crate::solve::{SAME_START_TOLERANCES, START_ORDER, going_on, run_from};
+use crate::stop_time::{StopDerivative, agreed};
 use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Request, Row, StageOffsets, TaylorJet, consistent_point};
@@ -162,7 +163,51 @@ impl Follow<'_> {
             }
             before = Some(done);
         }
+        let last: Vec<&TracedEvent> = events
+            .iter()
+            .filter(|event| event.leg == run.legs.len())
+            .collect();
+        if let (Some(before), false) = (before, last.is_empty()) {
+            self.stop(&before, &last);
+        }
         Ok(())
+    }
+
+    /// How the end of the run moves, where an event ends it: (16).
+    fn stop(&mut self, before: &Done, events: &[&TracedEvent]) {
+        let (jet, n) = (&before.last, before.n);
+        let stride = jet.n_unknowns() / (self.directions.len() + 1);
+        let passing = passing(jet, (n, self.model.parameters.len()));
+        let changes = self.changes(jet, (n, stride));
+        let (mut by, mut is_set) = (Vec::new(), false);
+        for change in &changes {
+            let along = (change, &passing);
+            let rtol = self.run.rtol;
+            let mut found = self.shadow.stop_moves(events[0], along, rtol);
+            let event = self.shadow.time_moves(events[0], along, rtol);
+            by.push(event.and_then(|moves| {
+                found.extend(moves);
+                agreed(&found, SAME_START_TOLERANCES * rtol)
+            }));
+            let mut behind = change.clone();
+            is_set |= events
+                .iter()
+                .any(|event| !self.shadow.through(event, &mut behind).is_empty());
+        }
+        let moved: Vec<Vec<f64>> = changes.into_iter().map(|change| change.values).collect();
+        if let Some(all) = &mut self.all {
+            all.stop = Some(StopDerivative::new(
+                before.time,
+                by,
+                (&moved, &passing.values),
+            ));
+            if is_set {
+                all.warnings.push(
+                    "The last event sets values: derivatives at the stop are those just before it."
+                        .to_string(),
+                );
+            }
+        }
     }
 
     /// Ends the derivatives where a stretch begins.

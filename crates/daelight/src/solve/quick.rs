@@ -131,6 +131,7 @@ impl Setup {
             structure_fails: false,
             pins: Vec::new(),
             choice: SideChoice::Decided,
+            followed: None,
         };
         Some((point, request))
     }

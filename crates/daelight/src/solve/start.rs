@@ -6,7 +6,7 @@ use crate::analyze::{Place, request};
 use daelight_analysis::System;
 use daelight_analysis::initial::{
     Closeness, ConsistentPoint, NoPoint, Request, SideChoice, StageOffsets, TaylorJet,
-    consistent_point,
+    consistent_point, consistent_start,
 };
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::Repaired;
@@ -63,7 +63,7 @@ pub(crate) fn start_point(
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let regular = setup.is_regular(system);
     let offsets = regular.then(|| StageOffsets::of(structure));
-    match consistent_point(system, offsets, &request) {
+    match consistent_start(system, offsets, &request) {
         Ok(point) => Ok((point, request)),
         Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(&request), request)),
         Err(_) => {
@@ -104,6 +104,7 @@ pub(crate) fn unchecked(time: f64, jet: TaylorJet) -> ConsistentPoint {
         structure_fails: false,
         pins: Vec::new(),
         choice: SideChoice::Decided,
+        followed: None,
     }
 }
 

@@ -55,6 +55,10 @@ impl FmuArchive {
                 false => "it is no zip archive".to_string(),
             });
         };
+        let comment = number(&bytes, end + 20, 2).ok_or_else(short)?;
+        if bytes.len() < end + 22 + comment {
+            return Err(short());
+        }
         let n_entries = number(&bytes, end + 10, 2).ok_or_else(short)?;
         let mut at = number(&bytes, end + 16, 4).ok_or_else(short)?;
         if at == u32::MAX as usize {

@@ -12,6 +12,8 @@ pub struct FmuBinary {
     pub platform: String,
     /// What its first bytes say that it is made for, where they say it.
     pub made_for: Option<String>,
+    /// Whether it is as long as its first bytes say, where they do.
+    pub is_whole: bool,
 }
 
 /// The names of systems in the folders of both versions, and in words.
@@ -68,6 +70,7 @@ pub fn binaries(archive: &FmuArchive, identifier: &str) -> Vec<FmuBinary> {
             path: path.to_string(),
             platform: platform.to_string(),
             made_for: made_for(&bytes),
+            is_whole: is_whole(&bytes),
         })
     });
     found.collect()
@@ -84,7 +87,9 @@ fn made_for(bytes: &[u8]) -> Option<String> {
         b"\x7fELF" => {
             let processor = match half(18)? {
                 0x03 => "x86",
-                0x3e => "x86_64",
+                // The fifth byte is 2 where addresses have 64 bits.
+                0x3e if bytes.get(4) == Some(&2) => "x86_64",
+                0x3e => "x86_64 with addresses of 32 bits",
                 0x28 => "arm",
                 0xb7 => "aarch64",
                 0xf3 => "riscv",
@@ -117,9 +122,46 @@ fn made_for(bytes: &[u8]) -> Option<String> {
     Some(format!("{processor} {system}"))
 }
 
+/// Whether a library holds all that its table of segments names: loading one that does not ends in a fault. Others than ELF with
+/// addresses of 64 bits are believed.
+fn is_whole(bytes: &[u8]) -> bool {
+    if !bytes.starts_with(b"\x7fELF\x02\x01") {
+        return true;
+    }
+    let number = |at: usize, n: usize| {
+        let digits = bytes.get(at..at.checked_add(n)?)?.iter().rev();
+        Some(digits.fold(0u64, |sum, digit| (sum << 8) | u64::from(*digit)))
+    };
+    let table = || {
+        let (first, size, n) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+        for k in 0..n {
+            let at = usize::try_from(first.checked_add(k * size)?).ok()?;
+            let (offset, length) = (
+                number(at.checked_add(8)?, 8)?,
+                number(at.checked_add(32)?, 8)?,
+            );
+            (offset.checked_add(length)? <= bytes.len() as u64).then_some(())?;
+        }
+        Some(n > 0)
+    };
+    table().unwrap_or(false)
+}
+
 impl FmuBinary {
+    /// What is wrong with it, if something is.
+    pub fn fault(&self) -> Option<String> {
+        let is = match &self.made_for {
+            None => "is no library of a system that is known".to_string(),
+            Some(made_for) if !self.fits() => format!("is made for {made_for}"),
+            Some(_) if !self.is_whole => "is cut short".to_string(),
+            Some(_) => return None,
+        };
+        let (path, system) = (&self.path, system_word(&self.platform));
+        Some(format!("`{path}` lies in the folder for {system} and {is}"))
+    }
+
     /// Whether its first bytes say what its folder says.
-    pub fn fits(&self) -> bool {
+    fn fits(&self) -> bool {
         let promised = system_word(&self.platform);
         let is_known = SYSTEMS.iter().any(|(name, _)| *name == self.platform);
         match &self.made_for {

@@ -7,7 +7,7 @@ mod read;
 
 pub use archive::FmuArchive;
 pub use binary::{FmuBinary, binaries, system_word};
-pub use read::{FmuDescription, FmuKind, FmuVariable};
+pub use read::{FmuDescription, FmuKind, FmuSize, FmuVariable};
 
 use crate::description::Version;
 use daelight::files::{MOST_TABLE_BYTES, read_at_most, reason};
@@ -41,6 +41,13 @@ pub fn is_fmu(name: &str) -> bool {
 
 fn fault(message: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::placeless(Code::BadFmu, message).help(help))
+}
+
+fn misplaced(message: String) -> Box<Diagnostic> {
+    fault(
+        message,
+        "ask for a file whose libraries lie where they belong",
+    )
 }
 
 impl ForeignFmu {
@@ -147,6 +154,9 @@ impl ForeignFmu {
                 .iter()
                 .find(|binary| binary.path == found[at].path)
         });
+        if let Some(message) = known.and_then(FmuBinary::fault) {
+            return Err(misplaced(message));
+        }
         known.ok_or_else(|| {
             let systems: Vec<&str> = found.iter().map(|b| system_word(&b.platform)).collect();
             let has = match systems.is_empty() {
@@ -176,10 +186,10 @@ fn check_binaries(
         if found.is_empty() && !archive.names().any(|name| name.starts_with("sources/")) {
             let message =
                 format!("the FMU has neither a library `{identifier}` for any system nor sources");
-            list.push(*fault(
-                message,
-                "get a file that holds a library for your system",
-            ));
+            if list.iter().all(|told| told.message != message) {
+                let help = "get a file that holds a library for your system";
+                list.push(*fault(message, help));
+            }
         }
         for binary in found {
             if !all.iter().any(|known| known.path == binary.path) {
@@ -187,20 +197,8 @@ fn check_binaries(
             }
         }
     }
-    for binary in all.iter().filter(|binary| !binary.fits()) {
-        let is = match &binary.made_for {
-            Some(made_for) => format!("is made for {made_for}"),
-            None => "is no library of a system that is known".to_string(),
-        };
-        let message = format!(
-            "`{}` lies in the folder for {} and {is}",
-            binary.path,
-            system_word(&binary.platform)
-        );
-        list.push(*fault(
-            message,
-            "ask for a file whose libraries lie where they belong",
-        ));
+    for message in all.iter().filter_map(FmuBinary::fault) {
+        list.push(*misplaced(message));
     }
     all
 }

@@ -36,8 +36,8 @@ pub struct FmuVariable {
     pub unit: String,
     /// The place or reference of the state whose rate it is.
     pub derivative: Option<u32>,
-    /// Whether it has dimensions.
-    pub is_array: bool,
+    /// Its sizes, where it is an array: numbers, or the variables that hold them.
+    pub dimensions: Vec<FmuSize>,
 }
 
 /// What an FMU says about itself.
@@ -59,9 +59,50 @@ pub struct FmuDescription {
     pub experiment: [Option<f64>; 4],
     /// How many rates of states it lists.
     pub n_states: usize,
+    /// Whether its co-simulation takes rates of inputs.
+    pub takes_rates: bool,
+}
+
+/// A size of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FmuSize {
+    /// A number.
+    Is(usize),
+    /// The start value of the variable with this reference.
+    Of(u32),
+    /// Neither can be read.
+    Unknown,
+}
+
+impl FmuDescription {
+    /// The sizes of a variable: none of a number; `None` where they are not known, or there are more than 65535 elements.
+    pub fn sizes(&self, variable: &FmuVariable) -> Option<Vec<usize>> {
+        let size = |size: &FmuSize| match *size {
+            FmuSize::Is(n) => Some(n),
+            FmuSize::Of(reference) => {
+                let holder = self.variables.iter().find(|v| v.reference == reference)?;
+                holder.start.as_deref()?.trim().parse().ok()
+            }
+            FmuSize::Unknown => None,
+        };
+        let sizes: Vec<usize> = variable
+            .dimensions
+            .iter()
+            .map(size)
+            .collect::<Option<_>>()?;
+        let n = sizes
+            .iter()
+            .try_fold(1usize, |n, size| n.checked_mul(*size))?;
+        (n <= usize::from(u16::MAX)).then_some(sizes)
+    }
 }
 
 impl FmuVariable {
+    /// Whether it is an array.
+    pub fn is_array(&self) -> bool {
+        !self.dimensions.is_empty()
+    }
+
     /// Whether values are numbers with fractions.
     pub fn is_real(&self) -> bool {
         matches!(self.ty.as_str(), "Real" | "Float64" | "Float32")
@@ -109,6 +150,8 @@ impl<'a> Reading<'a, '_> {
         let kinds = self.kinds(root);
         let variables = self.variables(root, version);
         let experiment = self.experiment(root);
+        let said_so = child(root, "CoSimulation").and_then(|n| n.attribute("canInterpolateInputs"));
+        let interpolates = matches!(said_so.map(str::trim), Some("true" | "1"));
         Some(FmuDescription {
             version,
             name: name.to_string(),
@@ -118,6 +161,7 @@ impl<'a> Reading<'a, '_> {
             variables,
             experiment,
             n_states: 0,
+            takes_rates: version == Version::Two && interpolates,
         })
     }
 
@@ -231,7 +275,7 @@ impl<'a> Reading<'a, '_> {
         Some(FmuVariable {
             derivative: self.number(typed, "derivative"),
             unit: typed.attribute("unit").unwrap_or_default().to_string(),
-            is_array: child(node, "Dimension").is_some(),
+            dimensions: self.dimensions(node),
             ty: ty.to_string(),
             name,
             reference,
@@ -240,6 +284,20 @@ impl<'a> Reading<'a, '_> {
             initial,
             start,
         })
+    }
+
+    fn dimensions(&mut self, node: Node<'a, 'a>) -> Vec<FmuSize> {
+        let all: Vec<_> = (node.children())
+            .filter(|child| child.has_tag_name("Dimension"))
+            .collect();
+        let size = |node| match self.number(node, "start").map(FmuSize::Is) {
+            Some(size) => size,
+            None => {
+                let holder = self.number(node, "valueReference").map(FmuSize::Of);
+                holder.unwrap_or(FmuSize::Unknown)
+            }
+        };
+        all.into_iter().map(size).collect()
     }
 
     fn experiment(&mut self, root: Node<'a, 'a>) -> [Option<f64>; 4] {

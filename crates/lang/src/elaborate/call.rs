@@ -103,6 +103,22 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("diff", "`der(x)`"),
 ];
 
+/// The arguments of a call of `homotopy` that names some of them.
+fn homotopy_by_name(
+    function: &str,
+    positional: &[AstId],
+    named: &[(String, Span, AstId)],
+) -> Option<(AstId, AstId)> {
+    let argument = |at: usize, word: &str| {
+        let by_name = named.iter().find(|(name, ..)| name == word);
+        let by_name = by_name.map(|&(_, _, argument)| argument);
+        positional.get(at).copied().or(by_name)
+    };
+    let is_it = function == "homotopy" && !named.is_empty();
+    let arguments = argument(0, "actual").zip(argument(1, "simplified"));
+    arguments.filter(|_| is_it)
+}
+
 impl<'a> Elaborator<'a> {
     pub(super) fn eval_call(
         &mut self,
@@ -122,9 +138,8 @@ impl<'a> Elaborator<'a> {
             return Ok(value);
         }
         let short = self.library_function(name);
-        if let ("homotopy", [(_, _, actual), ..], []) = (short.as_str(), named, positional) {
-            let by_name = named.iter().find(|(word, ..)| word == "actual");
-            return self.eval(by_name.map_or(*actual, |&(_, _, actual)| actual));
+        if let Some((actual, simplified)) = homotopy_by_name(&short, positional, named) {
+            return self.homotopy(actual, simplified, span);
         }
         if let Some(value) = self.event_call(&short, positional, span)? {
             return Ok(value);
@@ -316,6 +331,37 @@ impl<'a> Elaborator<'a> {
         Ok(Value::shaped(Type::Real, dims, data))
     }
 
+    /// The actual expression, or what leads to it from the simplified one.
+    fn homotopy(&mut self, actual: AstId, simplified: AstId, span: Span) -> Checked<Value> {
+        let value = self.eval(actual)?;
+        self.homotopy.is_met.set(true);
+        if !self.homotopy.leads || value.ty() != Some(Type::Real) {
+            return Ok(value);
+        }
+        let other = self.eval_number(simplified)?;
+        if other.dims() != value.dims() {
+            return Ok(value);
+        }
+        let parameter = match self.homotopy.parameter.get() {
+            Some(parameter) => parameter,
+            None => self.held_parameter("homotopy", Type::Real, None, span),
+        };
+        self.homotopy.parameter.set(Some(parameter));
+        let symbol = self.symbols.id(Symbol::Parameter(parameter));
+        let (q, zero) = (self.graph.symbol(symbol), self.graph.constant(0.0));
+        let is_led = self.graph.binary(BinaryOp::GreaterEqual, q, zero);
+        let pairs = value.elements().iter().zip(other.elements());
+        let pairs: Vec<(ExprId, ExprId)> = pairs.map(|(a, b)| (*a, *b)).collect();
+        let mut data = Vec::with_capacity(pairs.len());
+        for (actual, simplified) in pairs {
+            let whole = self.graph.sub(actual, simplified);
+            let part = self.graph.mul(q, whole);
+            let sum = self.graph.add(simplified, part);
+            data.push(self.graph.select(is_led, sum, simplified));
+        }
+        Ok(Value::shaped(Type::Real, value.dims().to_vec(), data))
+    }
+
     /// The upper triangle mirrored.
     fn symmetric(&mut self, argument: AstId, span: Span) -> Checked<Value> {
         let value = self.eval_number(argument)?;
@@ -370,7 +416,7 @@ impl<'a> Elaborator<'a> {
                 Ok(Value::Text(path.into()))
             }
             "symmetric" => self.symmetric(arguments[0], span),
-            "homotopy" => self.eval(arguments[0]),
+            "homotopy" => self.homotopy(arguments[0], arguments[1], span),
             "realParameterEqual" => {
                 self.eval_relation(Relation::Equal, arguments[0], arguments[1], span)
             }

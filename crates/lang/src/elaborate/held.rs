@@ -331,7 +331,13 @@ impl Elaborator<'_> {
     }
 
     /// A parameter for what rests between events.
-    fn held_parameter(&mut self, name: &str, ty: Type, start: Option<ExprId>, span: Span) -> usize {
+    pub(super) fn held_parameter(
+        &mut self,
+        name: &str,
+        ty: Type,
+        start: Option<ExprId>,
+        span: Span,
+    ) -> usize {
         let zero = self.graph.constant(0.0);
         let definition = start.unwrap_or(zero);
         let value = self.parameter_value(definition);

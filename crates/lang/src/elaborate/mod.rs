@@ -204,6 +204,7 @@ pub(crate) struct Elaborator<'a> {
     n_connected: usize,
     /// Equalities of numbers that were read, and where.
     equalities: Vec<(ExprId, Span)>,
+    homotopy: &'a crate::Blend,
 }
 
 /// Makes the model of a class; `None` when there were errors.
@@ -289,6 +290,7 @@ pub fn elaborate<'a>(
         views: Vec::new(),
         n_connected: 0,
         equalities: Vec::new(),
+        homotopy: outside.homotopy,
     };
     elaborator.make_root(enclosing).ok()?;
     elaborator.declare_all();
@@ -407,6 +409,7 @@ impl<'a> Elaborator<'a> {
             assertions: self.assertions,
             demands: self.demands,
             views: self.views,
+            homotopy: None,
             sources: self.ast.sources.borrow().clone(),
             spans: self.spans,
         })

@@ -808,6 +808,7 @@ impl<'f, 'a> Search<'f, 'a> {
             structure_fails: self.finder.structure_fails,
             pins: Vec::new(),
             choice: SideChoice::default(),
+            followed: None,
         })
     }
 }
