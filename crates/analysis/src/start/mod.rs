@@ -691,7 +691,9 @@ impl Search<'_> {
             budget: self.remaining(),
             ..request.clone()
         };
-        let passport = Passport::new(self.system, &request);
+        let mut passport = Passport::new(self.system, &request);
+        passport.edges.clone_from(&edges);
+        passport.verdict = PointVerdict::Singular { kind: None };
         Some(Box::new(SingularStart {
             passport,
             kind: None,

@@ -79,6 +79,7 @@ pub(crate) fn start_point(
     ) {
         (Outcome::Found(start), _) => Ok((start.point, request)),
         (_, Ok(point)) => Ok((point, request)),
+        (Outcome::Singular(singular), _) => Err(NoRun::SingularStart(Box::new(singular.passport))),
         _ => {
             let passport = Box::new(Passport::new(system, &in_time(&request, options, began)));
             Err(match passport.verdict {

@@ -28,7 +28,10 @@ pub(in crate::record) fn warnings_of_start(system: &System, passport: &Passport)
     let mut warnings = Vec::new();
     if passport.point.is_err() {
         // There is no point that anything else could be said of.
-        point_warnings(system, passport, &mut warnings);
+        match passport.edges.is_empty() {
+            true => point_warnings(system, passport, &mut warnings),
+            false => verdict_warnings(system, passport, "", &mut warnings),
+        }
         return warnings;
     }
     verdict_warnings(system, passport, "", &mut warnings);
