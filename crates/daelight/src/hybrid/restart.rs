@@ -160,37 +160,34 @@ impl Driver<'_> {
             .filter(|&at| self.has_changed(at))
             .collect();
         let (located, began) = (self.point.clone(), self.start.take());
-        let Some((before, behind)) = self.around(&located, (way, trajectory), &changed) else {
+        let Some(ends) = self.around(&located, (way, trajectory), &changed) else {
             self.point = located;
             self.start = began;
             return;
         };
-        let mut behind = behind;
-        // To the last digit: what is left of a relation beyond its border has to come back, which would be an event of its own.
-        if behind > before {
-            behind = neighbours((before, behind), 0.0, |time| {
-                let has_changed = self.settle_at(time, (way, trajectory), &changed);
-                let apart = changed.first().and_then(|&at| self.difference(at));
-                (has_changed == Some(true), apart.unwrap_or(f64::NAN))
-            });
-        }
+        let behind = neighbours(ends, 0.0, |time| {
+            let has_changed = self.settle_at(time, (way, trajectory), &changed);
+            (has_changed == Some(true), self.first_difference(&changed))
+        });
         if self.point.time != behind {
             self.settle_at(behind, (way, trajectory), &changed);
         }
     }
 
-    /// Times next to a located one between which relations change at consistent points; the same twice if they change just there.
+    /// Times next to a located one between which relations change at consistent points, each with the difference of the sides of the first; the same
+    /// twice if they change just there.
     fn around(
         &mut self,
         located: &Point,
         (way, trajectory): (&mut WayBack, &Trajectory),
         changed: &[usize],
-    ) -> Option<(f64, f64)> {
+    ) -> Option<[(f64, f64); 2]> {
         let time = located.time;
         let has_changed = self.settle_at(time, (way, trajectory), changed)?;
+        let here = (time, self.first_difference(changed));
         let relations = self.layout.relations;
         if has_changed && changed.iter().all(|at| self.is_on_border(relations + at)) {
-            return Some((time, time));
+            return Some([here, here]);
         }
         let direction = if has_changed { -1.0 } else { 1.0 };
         let (began, _) = trajectory.span()?;
@@ -203,14 +200,16 @@ impl Driver<'_> {
         // As far as the motion takes to the border, at first.
         let far = changed.first().and_then(|&at| self.distance(at));
         let far = far.filter(|far| *far <= most).unwrap_or(0.0);
-        let (mut distance, mut last) = (self.instant_long().max(far), time);
+        let (mut distance, mut last) = (self.instant_long().max(far), here);
         while distance <= most {
             let next = time + direction * distance;
-            if self.settle_at(next, (way, trajectory), changed)? != has_changed {
+            let there = self.settle_at(next, (way, trajectory), changed)?;
+            let next = (next, self.first_difference(changed));
+            if there != has_changed {
                 return Some(if has_changed {
-                    (next, last)
+                    [next, last]
                 } else {
-                    (last, next)
+                    [last, next]
                 });
             }
             (distance, last) = (2.0 * distance, next);
@@ -224,6 +223,12 @@ impl Driver<'_> {
         self.program.value(place, &self.point, &self.values);
         let (left, right) = self.program.sides(place)?;
         Some(left - right)
+    }
+
+    /// The same of the first of some relations; no number without one.
+    fn first_difference(&mut self, relations: &[usize]) -> f64 {
+        let first = relations.first().and_then(|&at| self.difference(at));
+        first.unwrap_or(f64::NAN)
     }
 
     /// Twice the time in which the motion takes the sides of a relation together, by their rates at the present point.

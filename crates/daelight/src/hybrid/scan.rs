@@ -618,12 +618,13 @@ impl EventScan {
         let (start, end) = trajectory.span().unwrap_or((before, after));
         // Next to zero numbers are closer than any time that can be told from the start.
         let least = f64::EPSILON * f64::EPSILON * (end - start).abs();
-        let ends = (before, after);
-        neighbours(ends, least, |time| {
+        let mut probe = |time| {
             let has_changed = self.has_changed_at(trajectory, at, time) == Some(true);
             let values = &self.looked[at].values;
             (has_changed, values.root(1) - values.root(2))
-        })
+        };
+        let ends = [before, after].map(|time| (time, probe(time).1));
+        neighbours(ends, least, probe)
     }
 
     /// The same as [`Self::has_changed`], where a time is looked at once.
@@ -642,16 +643,15 @@ impl EventScan {
 }
 
 /// The second of two neighbouring times between which something changes, in an interval at whose end it has changed; `probe` tells whether it
-/// has at a time, and a number that has its zero where it changes.
+/// has at a time, and a number that has its zero where it changes, which is known at the ends.
 ///
 /// Along the secant, then at a distance from its end that is the geometric mean of the interval and of one number, then halved: the zero
 /// is next to the secant's, and both of its neighbours are looked for.
 pub(super) fn neighbours(
-    (mut before, mut after): (f64, f64),
+    [(mut before, mut low), (mut after, mut high)]: [(f64, f64); 2],
     least: f64,
     mut probe: impl FnMut(f64) -> (bool, f64),
 ) -> f64 {
-    let (mut low, mut high) = (probe(before).1, probe(after).1);
     let mut was_after = false;
     for round in 0.. {
         let middle = 0.5 * (before + after);
