@@ -429,6 +429,35 @@ impl Elaborator<'_> {
     fn held(&mut self, roots: &[ExprId], hybrid: &mut Hybrid, alone: bool) -> Vec<ExprId> {
         let rests = self.resting_parameters(hybrid);
         let mut held: HashMap<ExprId, ExprId> = HashMap::new();
+        self.rebuilt(roots, |elaborator, id, plain| {
+            let span = elaborator.discrete.relations.get(&id).copied();
+            let new = match held.get(&plain) {
+                Some(&symbol) => symbol,
+                None => match elaborator.change_of(plain, span.is_some(), alone, &rests) {
+                    Some(by) => {
+                        let span = span
+                            .or_else(|| elaborator.spans.get(&id).copied())
+                            .unwrap_or_default();
+                        let symbol = elaborator.hold(plain, by, span, hybrid);
+                        held.insert(plain, symbol);
+                        symbol
+                    }
+                    None => plain,
+                },
+            };
+            if let Some(&span) = elaborator.spans.get(&id) {
+                elaborator.spans.entry(new).or_insert(span);
+            }
+            new
+        })
+    }
+
+    /// Expressions made anew from their leaves: each node, given as it was and with its new arguments, may be replaced.
+    pub(super) fn rebuilt(
+        &mut self,
+        roots: &[ExprId],
+        mut replaced: impl FnMut(&mut Self, ExprId, ExprId) -> ExprId,
+    ) -> Vec<ExprId> {
         let mut sorted = roots.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
@@ -450,24 +479,7 @@ impl Elaborator<'_> {
                     self.graph.select(c, a, b)
                 }
             };
-            let span = self.discrete.relations.get(&id).copied();
-            let new = match held.get(&plain) {
-                Some(&symbol) => symbol,
-                None => match self.change_of(plain, span.is_some(), alone, &rests) {
-                    Some(by) => {
-                        let span = span
-                            .or_else(|| self.spans.get(&id).copied())
-                            .unwrap_or_default();
-                        let symbol = self.hold(plain, by, span, hybrid);
-                        held.insert(plain, symbol);
-                        symbol
-                    }
-                    None => plain,
-                },
-            };
-            if let Some(&span) = self.spans.get(&id) {
-                self.spans.entry(new).or_insert(span);
-            }
+            let new = replaced(self, id, plain);
             image.insert(id, new);
         }
         roots.iter().map(|root| image[root]).collect()

@@ -100,34 +100,13 @@ impl Elaborator<'_> {
         if relations.is_empty() {
             return roots.to_vec();
         }
-        let mut sorted = roots.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        let mut image: HashMap<ExprId, ExprId> = HashMap::new();
-        for id in self.walker.reachable(&self.graph, &sorted).to_vec() {
-            let at = |argument: &ExprId| image[argument];
-            let plain = match self.graph.node(id) {
-                Node::Constant(_) | Node::Symbol(_) => id,
-                Node::Unary(op, a) => {
-                    let a = at(&a);
-                    self.graph.unary(op, a)
-                }
-                Node::Binary(op, a, b) => {
-                    let (a, b) = (at(&a), at(&b));
-                    self.graph.binary(op, a, b)
-                }
-                Node::Select(c, a, b) => {
-                    let (c, a, b) = (at(&c), at(&a), at(&b));
-                    self.graph.select(c, a, b)
-                }
-            };
-            let held = relations.get(&plain).map(|&parameter| {
-                let symbol = self.symbols.id(Symbol::Parameter(parameter));
-                self.graph.symbol(symbol)
-            });
-            image.insert(id, held.unwrap_or(plain));
-        }
-        roots.iter().map(|root| image[root]).collect()
+        self.rebuilt(roots, |elaborator, _, plain| match relations.get(&plain) {
+            Some(&parameter) => {
+                let symbol = elaborator.symbols.id(Symbol::Parameter(parameter));
+                elaborator.graph.symbol(symbol)
+            }
+            None => plain,
+        })
     }
 
     /// Whether an expression reads an unknown that was dropped.
