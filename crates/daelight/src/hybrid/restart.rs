@@ -296,8 +296,13 @@ impl Driver<'_> {
             }
             guess
         };
-        // A slope that is large and finite is still there a little behind; an infinite one is another number at every distance.
-        let least = 4.0 * self.instant_long();
+        // A slope that takes its unknown through a tolerance unabated is a fast motion; an infinite one is another number at every distance.
+        let within =
+            |&u: &usize| self.out.rtol * self.size(u, values[u]) / self.point.rates[u].abs();
+        let least = steep
+            .iter()
+            .map(within)
+            .fold(4.0 * self.instant_long(), f64::max);
         let beside = self.consistent((began + least, &behind(least)), order);
         let is_lasting = |u: &usize| {
             let (here, there) = (
