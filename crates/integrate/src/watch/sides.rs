@@ -11,6 +11,9 @@ use std::cmp::Ordering;
 /// round.
 const MOST_TOGETHER: usize = 6;
 
+/// Branches, and which of them are turned, as the digits of a number.
+type Tried<'a> = (&'a [usize], usize);
+
 /// What the sides at a point are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Settled {
@@ -220,7 +223,7 @@ fn jumped(
         true => vec![joined(&others)],
         false => others.iter().map(|&other| joined(&[other])).collect(),
     };
-    let mut kept: Option<((&[usize], usize), Vec<f64>)> = None;
+    let mut kept: Option<(Tried<'_>, Vec<f64>)> = None;
     for turned in &groups {
         for combination in 1 << varied.len()..1 << turned.len() {
             let tried = (&turned[..], combination);
@@ -296,7 +299,7 @@ fn solve(
     stages: &mut Stages<'_>,
     (time, point): (f64, &[f64]),
     (given, before): (&[Ordering], &[f64]),
-    (varied, combination): (&[usize], usize),
+    (varied, combination): Tried<'_>,
     way: Way,
     series: &mut [f64],
 ) -> Result<Projected, Failure> {
