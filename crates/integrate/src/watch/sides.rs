@@ -154,7 +154,7 @@ pub(crate) fn settle(
     }
     let Some((combination, projected, _)) = kept else {
         let tried = (time, &point[..], &given[..], &before[..], varied);
-        return nowhere(stages, tried, (&ends, failure, undecided[0]), way, series);
+        return nowhere(stages, tried, (&ends, failure, undecided), way, series);
     };
     if combination != last {
         let tried = (varied, combination);
@@ -178,10 +178,15 @@ pub(crate) fn settle(
 fn nowhere(
     stages: &mut Stages<'_>,
     (time, point, given, before, varied): (f64, &[f64], &[Ordering], &[f64], &[usize]),
-    (ends, failure, branch): (&[Vec<f64>], Option<Failure>, usize),
+    (ends, failure, undecided): (&[Vec<f64>], Option<Failure>, &[usize]),
     way: Way,
     series: &mut [f64],
 ) -> Result<Settled, Failure> {
+    let branch = match (undecided.first(), failure) {
+        (Some(&branch), _) => branch,
+        (None, Some(failure)) => return Err(failure),
+        (None, None) => 0,
+    };
     // Both sides of a kink have the same point and lead back to it: two solutions meet there and end.
     let meet = ends.windows(2).all(|pair| is_near(&pair[0], &pair[1], way));
     if way.takes_first
@@ -194,7 +199,6 @@ fn nowhere(
         return Ok(found.map_or(Settled::Meeting { branch }, Settled::Jumped));
     }
     match failure {
-        Some(failure) if varied.is_empty() => Err(failure),
         // A start at which a branch begins with an infinite slope.
         Some(failure @ Failure::Fault(_)) if !way.takes_first => Err(failure),
         failure => Ok(Settled::None {
