@@ -16,7 +16,7 @@ python3 -m venv "$environment" 2>/dev/null || {
 }
 bin="$PWD/$environment/bin"
 "$bin/pip" install --quiet --disable-pip-version-check \
-  numpy scipy sympy pandas pandas-stubs xarray matplotlib mypy pyright pytest distributed nbclient nbformat ipykernel
+  numpy scipy sympy pandas pandas-stubs xarray matplotlib mypy pyright pytest distributed nbclient nbformat ipykernel control
 
 if [ "${1:-}" = --prepare ]; then exit; fi
 

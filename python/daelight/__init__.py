@@ -15,6 +15,7 @@ from .documents import (
     CheckReport,
     Configurations,
     Document,
+    LinearReport,
     Mode,
     ModelEvent,
     Passport,
@@ -31,7 +32,8 @@ from .errors import (
     StartError,
 )
 from .figure import Figure
-from .model import Feedforward, Gradient, Linearization, Model, example, examples, load
+from .linear import Descriptor, Linearization
+from .model import Feedforward, Gradient, Model, example, examples, load
 from .words import explain
 from .results import Result
 from .sweep import Ensemble, SweepResult
@@ -42,11 +44,13 @@ __all__ = [
     "Configurations",
     "DaeResult",
     "DaelightError",
+    "Descriptor",
     "Document",
     "Ensemble",
     "Feedforward",
     "Figure",
     "Gradient",
+    "LinearReport",
     "Linearization",
     "Mode",
     "Model",

@@ -23,6 +23,14 @@ def picture(
     dark: bool,
 ) -> str: ...
 
+def linearize(
+    model: Model,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    asked: tuple[float | None, Sequence[tuple[str, float]], bool, float | None],
+    /,
+) -> tuple[str, str]: ...
+
 class Model:
     file: str
     text: str
@@ -78,9 +86,6 @@ class Model:
         nearest_regular: bool = False,
         budget: float | None = None,
     ) -> tuple[str, str]: ...
-    def jacobians(
-        self, time: float, values: Sequence[float], derivatives: Sequence[float]
-    ) -> tuple[list[list[float]], list[list[float]]]: ...
     def reduce(
         self, method: str, form: str, at: float | None, budget: float | None
     ) -> str: ...

@@ -334,6 +334,7 @@ _IN_PYTHON = {
     "nearest-regular": "nearest_regular=True",
     "all": "all=True",
     "json": "to_dict()",
+    "rest": "rest=True",
     "library": "MODELICAPATH",
     "from": "t_span",
     "to": "t_span",
@@ -662,6 +663,33 @@ class Start(Report):
             + folded("values", f"<table>{rows}</table>", is_open=len(self.values) <= 8)
             + self._all()
         )
+
+
+class LinearReport(Report):
+    """A linear model as a document: that of `linearize`.
+
+    >>> import daelight
+    >>> text = "model Lag input Real u; output Real y(start = 0); equation 0.5*der(y) = u - y; end Lag;"
+    >>> daelight.Model.from_source(text).linearize().report.a
+    [[-2.0]]
+    """
+
+    __slots__ = ()
+
+    time: float
+    at_rest: bool
+    point: Named
+    states: list[str]
+    inputs: list[str]
+    outputs: list[str]
+    a: list[list[float]]
+    b: list[list[float]]
+    c: list[list[float]]
+    d: list[list[list[float]]]
+    shifts: list[list[list[float]]]
+    poles: list[Document]
+    zeros: list[Document] | None
+    descriptor: Document
 
 
 class Configurations(Report):

@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike
 from ._daelight import Model as CompiledModel
 from ._daelight import Run as CompiledRun
 from ._daelight import built_in_models, write_whole
+from ._daelight import linearize as compiled_linearize
 from .documents import CheckReport, Configurations, FeedforwardReport, Passport, Start, folded
 from .errors import SingularityError
 from .figure import Figure, curves
+from .linear import Linearization, linearization
 from .results import Event, Floats, Result, named_values, zeros
 
 if TYPE_CHECKING:
@@ -132,22 +134,6 @@ class Gradient:
         [4.0, 1.0]
         """
         return np.array(list(self.gradient.values()), dtype=float)
-
-
-@dataclass(frozen=True)
-class Linearization:
-    """E dx' = A dx near a point: rows are the equations of the model, columns its unknowns.
-
-    >>> import daelight
-    >>> daelight.example("pendulum").linearize().E.shape
-    (5, 5)
-    """
-
-    time: float
-    names: list[str]
-    values: Floats
-    E: Floats
-    A: Floats
 
 
 class Model:
@@ -305,30 +291,52 @@ class Model:
         return Start(json.loads(text), page)
 
     def linearize(
-        self, at: float | None = None, *, point: Mapping[str, float] | None = None
+        self,
+        at: float | None = None,
+        *,
+        inputs: str | Sequence[str] | None = None,
+        outputs: str | Sequence[str] | None = None,
+        point: Mapping[str, float] | Result | None = None,
+        rest: bool = False,
+        budget: float | None = None,
     ) -> Linearization:
-        """E dx' = A dx for small deviations dx from the consistent point closest to `point` or to the start values.
+        """The linear model at a point, at any index: A, B, C, D, poles, zeros, and what is improper.
 
-        About a point of rest, `scipy.linalg.eigvals(found.A, found.E)` are the eigenvalues of the model; those of
-        constraints are infinite.
+        `inputs` are names of inputs, by default all; `outputs` are names of unknowns, by default those declared `output`.
+        The point is the consistent one closest to `point`, or to the start values, at the time `at`. A run as `point` gives its
+        values at `at`, or at its end. `rest=True` goes to the point at rest nearby.
 
         >>> import daelight
-        >>> text = "model Decay parameter Real k = 2; Real x(start = 1); equation der(x) = -k*x; end Decay;"
-        >>> found = daelight.Model.from_source(text).linearize()
-        >>> found.names, found.E.tolist(), found.A.tolist()
-        (['x'], [[1.0]], [[-2.0]])
+        >>> text = '''model Crane "A trolley with a load on a rod"
+        ...   input Real u "force";
+        ...   output Real x(start = 0, fixed = true);
+        ...   Real v(start = 0), px, py(start = -1), vx, vy, f;
+        ... equation
+        ...   der(x) = v;  der(px) = vx;  der(py) = vy;
+        ...   4*der(v) = u - f*(x - px);
+        ...   der(vx) = f*(x - px);  der(vy) = -f*py - 10;
+        ...   (px - x)^2 + py^2 = 1;
+        ... end Crane;'''
+        >>> crane = daelight.Model.from_source(text)
+        >>> found = crane.linearize(outputs=["x", "px"])
+        >>> len(found.states), found.B.shape, found.C.shape
+        (4, (4, 1), (2, 4))
+        >>> sorted(abs(found.poles).round(6).tolist())
+        [0.0, 0.0, 3.535534, 3.535534]
+        >>> run = crane.solve((0, 1))
+        >>> crane.linearize(0.5, point=run).time
+        0.5
         """
-        start = self.init(at, point=point)
-        values = [start.values[name] for name in self.unknowns]
-        derivatives = [start.derivatives[name] for name in self.unknowns]
-        by_values, by_derivatives = self.core.jacobians(start.time, values, derivatives)
-        return Linearization(
-            start.time,
-            self.unknowns,
-            np.array(values),
-            np.array(by_derivatives, dtype=float),
-            0.0 - np.array(by_values, dtype=float),
-        )
+
+        def listed(names: str | Sequence[str] | None) -> list[str]:
+            return [names] if isinstance(names, str) else list(names or ())
+
+        if isinstance(point, Result):
+            at, values = point.point(at)
+        else:
+            values = named_values(point)
+        asked = (at, values, rest, budget)
+        return linearization(*compiled_linearize(self.core, listed(inputs), listed(outputs), asked))
 
     def gradient(
         self,

@@ -216,6 +216,21 @@ class Result:
         values: Floats = self.y[self._rows(name)].reshape((*self._shape(name), self.t.size))
         return values
 
+    def point(self, at: float | None = None) -> tuple[float, list[tuple[str, float]]]:
+        """A time of the run, by default its end, and the names and values of the unknowns there.
+
+        >>> import daelight
+        >>> time, values = daelight.example("spring-mass").solve((0, 1)).point()
+        >>> time, [name for name, _ in values]
+        (1.0, ['x', 'der(x)'])
+        """
+        time = float(self.t[-1] if at is None else at)
+        first, last = sorted(self._run.span)
+        if not first <= time <= last:
+            raise ValueError(f"the run goes from {first} to {last}, and t = {time} lies outside")
+        values = self._run.at(np.array([time]), False)[:, 0]
+        return time, list(zip(self.names, values.tolist()))
+
     @cached_property
     def arrays(self) -> list[str]:
         """Names of the unknowns, arrays as a whole."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-MODULES = ["", "animation", "dae", "documents", "errors", "figure", "model", "results", "sweep", "symbolic", "words"]
+MODULES = ["", "animation", "dae", "documents", "errors", "figure", "linear", "model", "results", "sweep", "symbolic", "words"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -38,12 +38,16 @@ def test_help_has_an_example_for_everything() -> None:
     assert not without
 
 
-@pytest.mark.parametrize("page", ["python/README.md", "docs/guide/python.md"])
+@pytest.mark.parametrize("page", ["python/README.md", "docs/guide/python.md", "docs/guide/linearize.md"])
 def test_pages(page: str, root: Path, tmp_path: Path) -> None:
-    """Python blocks run one after the other, and print what stands below them."""
+    """Python blocks run one after the other, and print what stands below them; models of the page are files."""
     text = (root / page).read_text()
     blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", text, re.DOTALL)
     assert blocks
+    if "import control" in text:
+        pytest.importorskip("control")
+    for model in re.findall(r"```modelica\n(model (\w+).*?)```", text, re.DOTALL):
+        (tmp_path / f"{model[1].lower()}.mo").write_text(model[0])
     code = "\n".join(block for block, _ in blocks)
     expected = "".join(printed for _, printed in blocks)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)

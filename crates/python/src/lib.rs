@@ -6,6 +6,7 @@
 mod command;
 mod errors;
 mod files;
+mod linear;
 mod model;
 mod picture;
 mod residual;
@@ -20,6 +21,8 @@ mod _daelight {
     use crate::command::command;
     #[pymodule_export]
     use crate::files::write_whole;
+    #[pymodule_export]
+    use crate::linear::linearize;
     #[pymodule_export]
     use crate::model::{Model, built_in_models, explanation};
     #[pymodule_export]

@@ -23,13 +23,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A matrix by its rows.
-type Rows = Vec<Vec<f64>>;
-
 /// How often a run looks whether the interpreter was asked to stop.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 /// How long a search may take unless asked otherwise.
-const BUDGET: f64 = 60.0;
+pub(crate) const BUDGET: f64 = 60.0;
 /// Samples of forces that are fed forward, and times at which motions are compared: as the command has it.
 const FORCE_SAMPLES: usize = 2001;
 const MOTION_POINTS: usize = 201;
@@ -88,7 +85,7 @@ impl Model {
         })
     }
 
-    fn model(&self) -> &daelight_lang::Model {
+    pub(crate) fn model(&self) -> &daelight_lang::Model {
         // A model without equations is refused by `read`.
         self.loaded
             .model
@@ -139,11 +136,11 @@ impl Model {
             .map_err(|diagnostic| self.at_fault(diagnostic.as_ref().clone()))
     }
 
-    fn at_fault(&self, diagnostic: Diagnostic) -> PyErr {
+    pub(crate) fn at_fault(&self, diagnostic: Diagnostic) -> PyErr {
         of_diagnostics("ModelError", &[diagnostic], &self.loaded.sources, None)
     }
 
-    fn place(
+    pub(crate) fn place(
         &self,
         at: Option<f64>,
         point: Vec<(String, f64)>,
@@ -553,39 +550,6 @@ impl Model {
                     ))
                 }
             }
-        })
-    }
-
-    /// Derivatives of the equations by the unknowns and by their derivatives at a point, row by row.
-    fn jacobians(
-        &self,
-        py: Python<'_>,
-        time: f64,
-        values: Vec<f64>,
-        derivatives: Vec<f64>,
-    ) -> PyResult<(Rows, Rows)> {
-        py.detach(|| {
-            let system = self.system()?;
-            let equations = system.equations();
-            let (rows, columns) = (equations.n_equations(), equations.n_unknowns());
-            if values.len() != columns || derivatives.len() != columns {
-                return Err(usage(format!("a point of {columns} unknowns is wanted")));
-            }
-            let mut evaluator = system.evaluator();
-            evaluator.set_time(time);
-            evaluator.set(0, &values);
-            evaluator.set(1, &derivatives);
-            evaluator
-                .jacobians()
-                .map_err(|fault| usage(system.explain(&fault).sentence))?;
-            let matrix = |derivative: usize| {
-                let mut matrix = vec![vec![0.0; columns]; rows];
-                for (row, column, position) in equations.pattern(derivative).iter() {
-                    matrix[row][column] = evaluator.entry(derivative, position);
-                }
-                matrix
-            };
-            Ok((matrix(0), matrix(1)))
         })
     }
 
