@@ -120,3 +120,65 @@ fn a_jump_goes_far_and_is_not_guessed() {
         assert_ne!(status(&output), 0, "{said}");
     }
 }
+
+/// Which of two solutions a loop starts from is decided by the written value, however the loop is written: the limit of the amplifier is
+/// consistent, and the capacitor is charged from it.
+#[test]
+fn written_values_decide_in_all_writings_of_a_loop() {
+    let mut random = Random(17);
+    let loops = [
+        "w = o; k*w - c - v = 0;",
+        "v = k*o - c; w = o;",
+        "v + c = k*w; w - o = 0;",
+        "w = k*o; v/2 = (w - c)/2;",
+        "2*w = o; 0 = 2*k*w - c - v;",
+    ];
+    for case in 0..30 {
+        let (gain, limit) = (
+            10_f64.powf(random.between(2.5, 5.5)),
+            random.between(2.0, 20.0),
+        );
+        let (k, tau) = (random.between(0.15, 0.7), random.between(0.01, 3.0));
+        let amplifier = amplifier(case).replace("vin", "v").replace("vo", "o");
+        let feedback = loops[case % loops.len()];
+        let charging = "tau*der(c) = o - c;";
+        let mut rows = [amplifier.as_str(), feedback, charging];
+        rows.rotate_left(case % 3);
+        let text = format!(
+            "model Loop parameter Real V0 = {gain}, Vs = {limit}, k = {k}, tau = {tau};
+             Real c(start = 0, fixed = true), v, w, o(start = {limit}); equation {} end Loop;",
+            rows.join(" ")
+        );
+        let top = k * limit - limit / gain;
+        let first = tau * (limit / (limit - top)).ln();
+        let end = 0.9 * first;
+        let end_text = end.to_string();
+        let (code, found) = json_of(&text, &["solve", "-", "--to", &end_text]);
+        assert_eq!(code, 0, "{}\n{text}", found["message"]);
+        let expected = limit * (1.0 - (-end / tau).exp());
+        let c = found["final"]["c"].as_f64().expect("a value");
+        assert!(
+            (c - expected).abs() <= 1e-5 * limit,
+            "{c} {expected}\n{text}"
+        );
+    }
+}
+
+/// A run that starts from another solution than the closest one says so, and starts there if it is asked to.
+#[test]
+fn a_closer_solution_on_another_branch_is_told() {
+    let stairs = |start: &str| {
+        format!(
+            "model Stairs Real u, y(start = {start}), v, x(start = 0, fixed = true); equation u = time; v = y - u; der(x) = y;
+             y = max(-4, min(4, 50*(v - 2))) + max(-4, min(4, 50*v)) + max(-4, min(4, 50*(v + 2))); end Stairs;"
+        )
+    };
+    let (code, found) = json_of(&stairs("4"), &["solve", "-", "--to", "1"]);
+    assert_eq!(code, 0, "{}", found["message"]);
+    let said = found["warnings"].to_string();
+    assert!(said.contains("it has y = 0"), "{said}");
+    assert!(!said.contains("the closest consistent values"), "{said}");
+    let (_, found) = json_of(&stairs("0"), &["solve", "-", "--to", "0.01"]);
+    let x = found["final"]["x"].as_f64().expect("a value");
+    assert!(x.abs() < 0.1, "{x}");
+}

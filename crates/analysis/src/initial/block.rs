@@ -49,6 +49,8 @@ struct Evaluated {
     residuals: Vec<f64>,
     /// Row, column and derivative, in the positions of the block.
     matrix: Vec<(usize, usize, f64)>,
+    /// Whether each of these derivatives is the same at all values of the unknowns.
+    is_constant: Vec<bool>,
     /// What the residual of each row is to be compared with: the sum of its terms, to first order.
     terms: Vec<f64>,
     /// Whether a derivative is rounding beside the others of its row, as terms that cancel leave it.
@@ -111,6 +113,7 @@ impl<'s> BlockSearch<'s> {
         let mut found = Evaluated {
             residuals: Vec::with_capacity(n),
             matrix: Vec::new(),
+            is_constant: Vec::new(),
             terms: vec![0.0; n],
             is_rounding: false,
         };
@@ -128,6 +131,7 @@ impl<'s> BlockSearch<'s> {
                 }
                 if let Some(&place) = self.places.get(&(entry.unknown, entry.order)) {
                     found.matrix.push((at, place, entry.value));
+                    found.is_constant.push(entry.is_constant);
                     found.is_rounding |=
                         n == 1 && !entry.is_constant && entry.value.abs() <= rounding;
                 }
@@ -234,8 +238,8 @@ impl<'s> BlockSearch<'s> {
 
     /// Gives the columns whose values nobody wrote those that follow from the written ones, row by row; whether there are any.
     ///
-    /// A row with one such column is solved for it by one step of Newton's method, which is exact where the column stands alone: of
-    /// `v = k*y - u; y = f(v)` with y written, v is k*y - u, not 0.
+    /// A row with one such column is solved for it by one step of Newton's method, rows that are linear in theirs first, since one
+    /// step is exact there: of `y = f(v); v = k*y - u` with y written, v is k*y - u, not the v near 0 at which f is steep.
     fn follow_written(&mut self, jet: &mut TaylorJet) -> bool {
         let columns: Vec<Column> = (0..self.block.columns.len())
             .map(|at| self.column(at))
@@ -249,17 +253,20 @@ impl<'s> BlockSearch<'s> {
         }
         let mut has_followed = false;
         while let Ok(here) = self.evaluate(jet) {
-            let open = |row: usize| {
-                let entries = here.matrix.iter();
-                entries.filter(move |(i, ..)| *i == row)
-            };
-            let next = (0..here.residuals.len()).find_map(|row| {
-                let mut entries = open(row).filter(|(_, j, _)| !is_known[*j]);
-                let &(_, column, slope) = entries.next()?;
-                let value = here.residuals[row] / slope;
-                (entries.next().is_none() && value.is_finite()).then_some((column, value))
-            });
-            let Some((at, step)) = next else { break };
+            let mut next: Option<(usize, f64, bool)> = None;
+            for row in 0..here.residuals.len() {
+                let entries = here.matrix.iter().zip(&here.is_constant);
+                let mut open = entries.filter(|((i, j, _), _)| *i == row && !is_known[*j]);
+                let (Some((&(_, column, slope), &is_linear)), None) = (open.next(), open.next())
+                else {
+                    continue;
+                };
+                let step = here.residuals[row] / slope;
+                if step.is_finite() && next.is_none_or(|(.., before)| is_linear && !before) {
+                    next = Some((column, step, is_linear));
+                }
+            }
+            let Some((at, step, _)) = next else { break };
             let Column { unknown, order } = columns[at];
             jet.set(unknown, order, jet.get(unknown, order) - step);
             is_known[at] = true;

@@ -107,6 +107,9 @@ pub(super) fn small_without_size(
     ))
 }
 
+/// What a start is called to which no direction along the constraints leads closer; replaced where another branch has a closer one.
+const CLOSEST_OF_BRANCH: &str = "the closest consistent values";
+
 /// Tells that a run starts at a distance from the start values that were given.
 pub(super) fn moved_start(
     system: &System,
@@ -128,7 +131,7 @@ pub(super) fn moved_start(
     });
     let (_, name, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let which = match point.closeness {
-        Closeness::Closest => "the closest consistent values",
+        Closeness::Closest => CLOSEST_OF_BRANCH,
         _ => "consistent values beside them, perhaps not the closest",
     };
     Some(format!(
@@ -220,6 +223,21 @@ pub fn add_other_starts(
     let chosen = |j: &usize| {
         choice.is_moved(*j) && as_close.iter().any(|other| choice.is_apart(*j, other[*j]))
     };
+    let closer = as_close.iter().find(|other| choice.is_closer(other));
+    if let Some(other) = closer
+        && let Some(j) = (0..n).find(|&j| choice.is_given(j) && choice.is_apart(j, other[j]))
+    {
+        for warning in &mut report.warnings {
+            *warning = warning.replace(CLOSEST_OF_BRANCH, "consistent values, not the closest");
+        }
+        let name = &system.unknowns()[j].name;
+        report.warnings.push(format!(
+            "A solution on another branch is closer to the start values than the one that the run starts from: it has {name} = {0}; \
+             write `{name}(start = {0})` to start there, `daelight init --all` lists all that are found.",
+            daelight_show::short(other[j])
+        ));
+        return;
+    }
     let of_given = (0..n).filter(chosen).find(|&j| choice.is_given(j));
     let of_others = (0..n).filter(chosen).find(|&j| !choice.is_given(j));
     if of_given.is_some() {
@@ -286,14 +304,25 @@ impl Choice<'_> {
         self.is_given(unknown) || differentiated.contains(&(unknown as u32))
     }
 
-    /// Whether a point is no farther from the guesses of what is given or differentiated.
-    fn is_as_close(&self, other: &[f64]) -> bool {
+    /// The squared distance of a point from the guesses of what is given or
+    /// differentiated, in sizes.
+    fn distance(&self, values: &[f64]) -> f64 {
+        let apart = |j: usize| ((values[j] - self.guess[j]) / self.size(j)).powi(2);
         let counts = |j: &usize| self.counts(*j);
-        let distance = |values: &[f64]| {
-            let apart = |j: usize| ((values[j] - self.guess[j]) / self.size(j)).powi(2);
-            (0..values.len()).filter(counts).map(apart).sum::<f64>()
-        };
-        distance(other) <= distance(self.began) + NEXT_TO_ZERO * (1.0 + distance(self.began))
+        (0..values.len()).filter(counts).map(apart).sum()
+    }
+
+    /// What two squared distances may differ by where they are the same.
+    fn leeway(&self) -> f64 {
+        NEXT_TO_ZERO * (1.0 + self.distance(self.began))
+    }
+
+    fn is_as_close(&self, other: &[f64]) -> bool {
+        self.distance(other) <= self.distance(self.began) + self.leeway()
+    }
+
+    fn is_closer(&self, other: &[f64]) -> bool {
+        self.distance(other) < self.distance(self.began) - self.leeway()
     }
 }
 
