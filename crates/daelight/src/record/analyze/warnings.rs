@@ -41,11 +41,19 @@ pub(in crate::record) fn warnings_of_start(system: &System, passport: &Passport)
 
 pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<String> {
     let mut warnings = Vec::new();
-    let advice = match &passport.verdict {
-        PointVerdict::Singular { .. } => " Look beside it with --at.",
-        _ => " Try another point with --at or --point.",
+    let divisor = match &passport.point {
+        Err(NoPoint::Fault(initial::ArrayFault::Equation(fault))) => system.zero_divisor(fault),
+        _ => None,
     };
-    verdict_warnings(system, passport, advice, &mut warnings);
+    let advice = match (&passport.verdict, divisor) {
+        (_, Some((parameters, divisor))) => format!(
+            " Give {} another value: `{divisor}` is 0 and stands in a denominator.",
+            parameters.join(" or ")
+        ),
+        (PointVerdict::Singular { .. }, _) => " Look beside it with --at.".to_string(),
+        _ => " Try another point with --at or --point.".to_string(),
+    };
+    verdict_warnings(system, passport, &advice, &mut warnings);
     other_warnings(system, passport, &mut warnings);
     warnings.extend(crate::analyze::silent_inputs(system));
     warnings
