@@ -228,7 +228,7 @@ fn a_new_unknown_where_no_combination_helps() {
         .collect();
     assert_eq!(
         texts,
-        ["new unknown y1 = a + b*der(b), put into equation 2, equation 3"]
+        ["new unknown y1 = a + b*der(b), put into equation 2, line 3"]
     );
     // The new unknown and its derivative follow a jet of the old ones.
     let point = |symbol: Symbol| match symbol {
@@ -401,8 +401,7 @@ fn regular_models_are_left_alone() {
             Repair::Unknown { because, .. } => {
                 // One unknown is free, and one combination is a condition on the right-hand side.
                 assert_eq!(name, "km-singular");
-                let text =
-                    "der(equation 1 as replaced) + (equation 2), which is -defect,".to_string();
+                let text = "der(line 20 as replaced) + (line 21), which is -defect,".to_string();
                 assert_eq!(because, Failure::Dependent { text });
             }
             Repair::SingularHere { .. } => panic!("no point was given"),

@@ -89,8 +89,17 @@ fn other_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
     if let Some(indices) = passport.indices() {
         let (u, v) = (indices.strangeness.n_free, indices.strangeness.n_redundant);
         if passport.structural.is_some() && (u > 0 || v > 0) {
+            // A linear system that leaves 0 = 0 holds nothing that could contradict.
+            let linear = passport.linear.as_ref();
+            let is_redundant = linear.is_some_and(|linear| {
+                !linear.conditions.is_empty() && linear.conditions.iter().all(|c| c.is_identity)
+            });
+            let what = match is_redundant {
+                true => "redundant",
+                false => "redundant or contradictory",
+            };
             warnings.push(format!(
-                "The equations do not determine the unknowns: {} free, {} redundant or contradictory. There is no differentiation or tractability index.",
+                "The equations do not determine the unknowns: {} free, {} {what}. There is no differentiation or tractability index.",
                 count(u, "unknown"),
                 count(v, "equation")
             ));
