@@ -470,6 +470,28 @@ impl System {
         declared.map_or(String::new(), |declared| declared.unit.clone())
     }
 
+    /// The model behind the system, with the graph and the symbols of its equations.
+    pub(crate) fn whole_model(&self) -> Model {
+        let mut model = Model::clone(&self.model);
+        model.graph = Graph::clone(self.equations.graph());
+        model.symbols = Symbols::clone(self.equations.symbols());
+        model.spans = self.spans.clone();
+        model
+    }
+
+    /// The signal of an input as an expression of time and parameters, if it has one.
+    pub(crate) fn signal(&self, input: usize) -> Option<ExprId> {
+        let found = self.inputs.iter().find(|(other, _)| *other == input);
+        found.map(|(_, signal)| *signal)
+    }
+
+    /// With the parameters, and what follows from them, of another system of the same model.
+    pub(crate) fn at_values_of(mut self, other: &Self) -> Self {
+        self.parameters = other.parameters.clone();
+        self.unknowns = other.unknowns.clone();
+        self
+    }
+
     /// The model behind the system, without its graph and symbols.
     pub(crate) fn model(&self) -> &Model {
         &self.model
