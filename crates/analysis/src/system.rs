@@ -438,6 +438,20 @@ impl System {
             .0
     }
 
+    /// What an equation is called: its line, if it has one of its own in the text, otherwise its number.
+    pub fn equation_name(&self, equation: usize) -> String {
+        let all = &self.model.equations;
+        let source = all[equation].span.source;
+        let line = self.equation_line(equation);
+        let has_other = |at: usize| {
+            at != equation && all[at].span.source == source && self.equation_line(at) == line
+        };
+        match source.0 == 0 && !(0..all.len()).any(has_other) {
+            true => format!("line {line}"),
+            false => format!("equation {}", equation + 1),
+        }
+    }
+
     /// The unit of an unknown as the model writes it, `N.m`; empty if it declares none. A velocity has that of its coordinate
     /// for each second.
     pub fn unit(&self, unknown: usize) -> String {
