@@ -13,12 +13,25 @@ use crate::watch::written::{as_written, exact_time};
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
-    /// The series of the function that decides a branch, from the last expansion.
+    /// The series of the function that decides a branch at the present time.
     fn decide(&mut self, branch: usize) {
+        self.expand_here();
         let stages = &self.stages;
         let orders = 0..stages.n_switching();
         self.decider
             .set(orders.map(|order| stages.switching(branch, order)));
+    }
+
+    /// Expands the present point again where the stages were used for another one since: a landing point behind a singularity, or a step
+    /// that was not taken. What decides branches would be read there, as many seconds off.
+    fn expand_here(&mut self) {
+        if self.stages.is_expanded_at(self.time) {
+            return;
+        }
+        let n_point = self.stages.n_point().min(self.series.len());
+        self.stages.set_point(self.time, &self.series[..n_point]);
+        // It was expanded before, with the same sides.
+        let _ = self.solve_point(false);
     }
 
     /// The step, up to h, on which the functions that decide branches are resolved by their own series, (R1).
@@ -81,6 +94,7 @@ impl Taylor<'_> {
             Ordering::Less => -1.0,
             Ordering::Greater => 1.0,
             Ordering::Equal => {
+                self.expand_here();
                 let rtol = self.options.tolerances.rtol;
                 let way = Way::through(self.options.t_end - self.time, rtol, 0.0);
                 return has_left_rest(&self.stages, branch, way).then_some(0.0);
