@@ -8,7 +8,9 @@ use crate::System;
 use crate::equations::Equations;
 use crate::structure::SparseRows;
 use crate::tolerances::FAR_OFF;
-use daelight_expr::{Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots};
+use daelight_expr::{
+    ExprId, Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots,
+};
 use daelight_lang::Symbol;
 use std::sync::Arc;
 
@@ -64,6 +66,14 @@ impl RowValues {
     /// The graph of all expressions.
     pub fn graph(&self) -> Arc<Graph> {
         Arc::clone(self.equations.equations.graph())
+    }
+
+    /// Whether an expression stands in an equation, and not only in a derivative of one.
+    pub fn is_written(&self, expr: ExprId) -> bool {
+        let equations = &self.equations.equations;
+        let mut walker = Walker::new();
+        let written = walker.reachable(equations.graph(), equations.residuals());
+        written.contains(&expr)
     }
 
     /// Keeps branches on sides; others follow the values.
