@@ -128,6 +128,24 @@ impl Compared<'_> {
 }
 
 impl Compared<'_> {
+    /// Roots of the sizes of what branches decide by.
+    fn of_sizes(&mut self, radicands: &[ExprId], surfaces: &[Vec<ExprId>]) -> Vec<Cutting> {
+        let graph = self.equations.graph();
+        let sizes = radicands.iter().copied();
+        let sizes = sizes.filter(|&one| matches!(graph.node(one), Node::Unary(UnaryOp::Abs, _)));
+        let of_size = Some(Multiple::OfSize);
+        let found = sizes.filter_map(|radicand| {
+            let mut known = surfaces.iter();
+            let surface = known.find(|surface| self.multiple(radicand, surface) == of_size)?;
+            Some(Cutting {
+                radicand,
+                surface: surface.clone(),
+                multiple: Multiple::OfSize,
+            })
+        });
+        found.collect()
+    }
+
     /// The symbols of some expressions that are no parameters, in order.
     fn moving(&mut self, roots: &[ExprId]) -> Arc<[SymbolId]> {
         if let Some(known) = self.moving.get(roots) {
@@ -179,20 +197,7 @@ impl Equations {
         let nodes = Walker::new().reachable(graph, self.residuals()).to_vec();
         let surfaces = nodes.iter().filter_map(|&id| operands(graph, id));
         let surfaces: Vec<Vec<ExprId>> = surfaces.collect();
-        let mut everywhere: Vec<Cutting> = Vec::new();
-        for &radicand in &radicands {
-            if !matches!(graph.node(radicand), Node::Unary(UnaryOp::Abs, _)) {
-                continue;
-            }
-            let of_size = Some(Multiple::OfSize);
-            let mut known = surfaces.iter();
-            let surface = known.find(|surface| compared.multiple(radicand, surface) == of_size);
-            everywhere.extend(surface.map(|surface| Cutting {
-                radicand,
-                surface: surface.clone(),
-                multiple: Multiple::OfSize,
-            }));
-        }
+        let everywhere = compared.of_sizes(&radicands, &surfaces);
         let mut within: FastMap<ExprId, [Vec<Cutting>; 2]> = FastMap::default();
         for &id in &nodes {
             let Node::Select(condition, a, b) = graph.node(id) else {

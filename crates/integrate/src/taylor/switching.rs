@@ -186,10 +186,7 @@ impl Taylor<'_> {
                 return Some(self.ended(time, StopReason::Meeting { time, expr }));
             }
             Ok(Settled::None { branch, leads_back }) => {
-                // Within rounding of its beginning a root has a slope that leads back.
-                let problem = self.stages.problem();
-                let begins_root = (together.iter()).any(|&one| problem.root_side(one).is_some());
-                let behind = match leads_back && !begins_root {
+                let behind = match leads_back && !self.begins_root(&together) {
                     true => None,
                     false => self.behind((time, s), way, &sides),
                 };
@@ -263,6 +260,13 @@ impl Taylor<'_> {
             sides,
         };
         beside.settle(&mut self.stages, way, &mut self.point, &mut self.next)
+    }
+
+    /// Whether a root begins on a side of one of some branches: within rounding of its beginning it has a slope that leads back.
+    fn begins_root(&self, branches: &[usize]) -> bool {
+        let problem = self.stages.problem();
+        let mut branches = branches.iter();
+        branches.any(|&branch| problem.root_side(branch).is_some())
     }
 
     /// Begins where roots begin with infinite slopes: a little behind the start, (R16a), up to which nothing is seen of the roots. Whether
