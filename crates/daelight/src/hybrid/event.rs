@@ -325,7 +325,12 @@ impl Driver<'_> {
     }
 
     /// The same at another point, with other parameters and so many times the width; sizes are those of the present mode.
-    fn is_on_border_at(&mut self, place: (usize, f64), point: &Point, parameters: &[f64]) -> bool {
+    pub(super) fn is_on_border_at(
+        &mut self,
+        place: (usize, f64),
+        point: &Point,
+        parameters: &[f64],
+    ) -> bool {
         let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
         let (time, values) = (self.point.time, &self.values);
         self.program
@@ -488,6 +493,10 @@ impl Driver<'_> {
                 self.values[terminal] = 0.0;
             }
             self.settle(&mut reinitialised)?;
+        }
+        self.hidden = None;
+        if !reinitialised.is_empty() {
+            self.look_for_hidden_hop(&before);
         }
         self.trace_mode();
         reinitialised.append(&mut self.jumped);
