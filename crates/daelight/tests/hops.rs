@@ -101,3 +101,48 @@ fn what_is_braked_at_a_surface_passes_it() {
         );
     }
 }
+
+/// A ball rests on a plate at -A cos(w t), leaves it where the plate falls faster than it, at cos(w t) = -g/(A w^2), and strikes it again: that impact
+/// is as any other. It was plastic, since the limit of the impacts before the rest was kept.
+#[test]
+fn impacts_behind_a_rest_are_as_any_other() {
+    let mut state = 0x3c6e_f372_fe94_f82b_u64;
+    for _ in 0..10 {
+        let (w, e) = (random(&mut state, 5.0, 12.0), random(&mut state, 0.05, 0.4));
+        let g = 9.81;
+        let a = random(&mut state, 1.2, 2.5) * g / (w * w);
+        let text = format!(
+            "model M Real h(start = -{a} + 1e-3, fixed = true), v(start = 0, fixed = true), f, u; equation f = -{a}*cos({w}*time); u = {a}*{w}*sin({w}*time);
+             der(h) = v; der(v) = -{g}; when h < f then reinit(v, u - {e}*(pre(v) - u)); end when; end M;"
+        );
+        let plate = |t: f64| (-a * (w * t).cos(), a * w * (w * t).sin());
+        let leaves = (-g / (a * w * w)).acos() / w;
+        let (from, speed) = plate(leaves);
+        let ball = |s: f64| from + speed * s - 0.5 * g * s * s;
+        let above = |s: f64| ball(s) - plate(leaves + s).0;
+        let mut low = 0.05 / w;
+        while above(low + 0.01 / w) > 0.0 {
+            low += 0.01 / w;
+        }
+        let mut high = low + 0.01 / w;
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            (low, high) = match above(middle) > 0.0 {
+                true => (middle, high),
+                false => (low, middle),
+            };
+        }
+        let u = plate(leaves + high).1;
+        let after = u - e * (speed - g * high - u);
+        let solution = run(&text, leaves + high + 1e-6, None, true);
+        assert!(matches!(solution.end, HybridEnd::Finished), "{text}");
+        let v = solution.last[1];
+        assert!((v - after).abs() < 1e-3, "{text}: {v} {after}");
+        let told = solution.warnings.iter();
+        assert_eq!(
+            told.filter(|w| w.contains("accumulate")).count(),
+            1,
+            "{text}"
+        );
+    }
+}

@@ -71,6 +71,8 @@ impl Driver<'_> {
     /// Events that have accumulated say nothing of those behind the rest that they led to.
     pub(super) fn forget_accumulation(&mut self) {
         self.hidden = None;
+        self.foretold = None;
+        self.alike.clear();
     }
 
     /// The limit of events that follow each other ever faster: (H5) of `docs/theory/hybrid.md`. Once it is foretold it holds as long as no other
