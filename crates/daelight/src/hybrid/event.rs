@@ -2,7 +2,7 @@
 
 use super::{Driver, HybridEnd, MAX_ROUNDS, Point, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
-use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol};
+use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol, Type};
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
@@ -417,6 +417,20 @@ impl Driver<'_> {
         }
     }
 
+    /// Beyond 2^53 not every whole number is one of those that are kept: n + 1 may be n.
+    fn check_whole_numbers(&self) -> Result<(), HybridEnd> {
+        let most = 1.0 / f64::EPSILON * 2.0;
+        let variables = self.hybrid.variables.iter();
+        let mut whole = variables.filter(|v| v.ty == Type::Integer);
+        match whole.find(|v| self.values[v.parameter].abs() > most) {
+            Some(variable) => Err(HybridEnd::TooLarge {
+                name: variable.name.clone(),
+                value: self.values[variable.parameter],
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Held relations between discrete variables.
     pub(super) fn evaluate_held(&mut self) {
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
@@ -545,6 +559,7 @@ impl Driver<'_> {
             }
             self.trace_round();
             self.evaluate_variables(false);
+            self.check_whole_numbers()?;
             self.evaluate_held();
             self.guarded_checks()?;
             let set = self.reinits()?;

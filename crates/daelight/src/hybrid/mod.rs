@@ -119,6 +119,13 @@ pub enum HybridEnd {
         /// The conditions.
         names: Vec<String>,
     },
+    /// A whole number is too large to be known.
+    TooLarge {
+        /// The variable.
+        name: String,
+        /// Its value.
+        value: f64,
+    },
     /// There is no consistent point after the event.
     NoPoint {
         /// Why.
