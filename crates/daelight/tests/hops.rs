@@ -1,4 +1,4 @@
-//! Impacts that numbers do not tell apart, and impacts behind a rest, against closed forms.
+//! Events that are easily missed: impacts that numbers do not tell apart, impacts behind a rest, pulses of time; against closed forms.
 
 use daelight::hybrid::{HybridEnd, HybridSolution, solve_hybrid};
 use daelight::{SolveOptions, system};
@@ -143,6 +143,50 @@ fn impacts_behind_a_rest_are_as_any_other() {
             told.filter(|w| w.contains("accumulate")).count(),
             1,
             "{text}"
+        );
+    }
+}
+
+/// Pulses of time that only conditions read, exp(-((t - c)/w)^2) > k: one rising edge each, at c - w sqrt(log(1/k)). Without states, or with states that have
+/// nothing to do with them, they were missed.
+#[test]
+fn pulses_of_time_that_only_conditions_read_are_met() {
+    let mut state = 0xa54f_f53a_5f1d_36f1_u64;
+    for trial in 0..24 {
+        let mut draw = |low, high| random(&mut state, low, high);
+        let (c, w, k) = (
+            draw(0.5, 19.0),
+            10f64.powf(draw(-3.5, -1.0)),
+            draw(0.1, 0.9),
+        );
+        let pulse = format!("exp(-((time - {c})/{w})^2)");
+        let body = [
+            format!("y = {pulse}; when y > {k}"),
+            format!("2*y - 3*{pulse} = 0; when y > 1.5*{k}"),
+            format!("y = time; when {pulse} > {k}"),
+            format!("der(y) = -y; when {pulse} > {k}"),
+            format!("der(y) = 0; when y + {pulse} > {k}"),
+            format!("y = z; z = {pulse} + 1; when y - 1 > {k}"),
+        ];
+        let body = &body[trial % 6];
+        let z = if trial % 6 == 5 { ", z" } else { "" };
+        let text = format!(
+            "model M Real y(start = 0){z}; Integer n(start = 0, fixed = true); equation {body} then n = pre(n) + 1; end when; end M;"
+        );
+        let methods = [
+            None,
+            Some(Method::Taylor),
+            Some(Method::Radau),
+            Some(Method::Bdf),
+        ];
+        let solution = run(&text, 20.0, methods[trial / 6], false);
+        assert!(matches!(solution.end, HybridEnd::Finished), "{text}");
+        let wanted = c - w * (1.0 / k).ln().sqrt();
+        let found: Vec<f64> = solution.events.iter().map(|e| e.time).collect();
+        assert_eq!(found.len(), 2, "{text}: {found:?}");
+        assert!(
+            (found[0] - wanted).abs() < 1e-9,
+            "{text}: {found:?} {wanted}"
         );
     }
 }

@@ -18,6 +18,7 @@ mod scan;
 mod search;
 mod shadow;
 mod start;
+mod timed;
 mod values;
 mod zeno;
 
