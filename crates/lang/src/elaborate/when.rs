@@ -111,6 +111,7 @@ impl<'a> Elaborator<'a> {
                         span,
                         "an equality of numbers that move holds at single times, and no `when` sees it become true",
                     )
+                    .label("true at single times alone")
                     .help("write `>=` or `<=`: a `when` acts once, where its condition becomes true"),
                 );
             }
