@@ -508,10 +508,7 @@ impl Driver<'_> {
             }
             self.settle(&mut reinitialised)?;
         }
-        self.hidden = None;
-        if !reinitialised.is_empty() {
-            self.look_for_hidden_hop(&before);
-        }
+        self.look_for_hidden_hop(&before, !reinitialised.is_empty());
         self.trace_mode();
         reinitialised.append(&mut self.jumped);
         let changed = self.changes(&before, &point_before.values, &reinitialised);

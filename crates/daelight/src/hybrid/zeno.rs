@@ -304,9 +304,13 @@ impl Driver<'_> {
         Ok(true)
     }
 
-    /// Looks whether the event that has just set something leads back at once to the side where the relations that it changed hold: then they
+    /// Looks whether an event that has just set something leads back at once to the side where the relations that it changed hold: then they
     /// never change again, and the next event is due all the same, (H5b).
-    pub(super) fn look_for_hidden_hop(&mut self, before: &[f64]) {
+    pub(super) fn look_for_hidden_hop(&mut self, before: &[f64], has_set: bool) {
+        self.hidden = None;
+        if !has_set {
+            return;
+        }
         let relations = self.hybrid.relations.iter().enumerate();
         let changed = relations.filter(|(at, relation)| {
             relation.by == ChangedBy::Unknowns
