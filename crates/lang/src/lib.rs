@@ -89,7 +89,8 @@ pub struct Loaded {
 
 /// The names under which texts from outside are shown.
 const SET: &str = "--set";
-const FREE: &str = "--free";
+/// The name of the text of equations that join those of a model.
+pub const FREE: &str = "--free";
 const STOP_WHEN: &str = "--stop-when";
 
 impl Loaded {
