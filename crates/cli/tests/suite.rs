@@ -45,4 +45,5 @@ mod stops;
 mod studio;
 mod sweep;
 mod sweep_cli;
+mod tanks;
 mod weirs;
