@@ -13,6 +13,7 @@ mod hybrid;
 mod kinks;
 mod loops;
 mod pencils;
+mod responses;
 mod sweep_points;
 mod switching;
 mod verdicts;

@@ -295,10 +295,12 @@ Examples:
   daelight linearize motor.mo --inputs u --outputs w
   daelight linearize cstr
   daelight linearize motor.mo --rest --out motor.mat
+  daelight linearize motor.mo --plot motor.svg
 
 Without names all inputs of the model are taken, and the unknowns that are
 declared output. The states are unknowns that determine the solutions nearby.
---out writes motor.json, motor.mat (MATLAB, Octave, SciPy) or motor.npz (NumPy).")]
+--out writes motor.json, motor.mat (MATLAB, Octave, SciPy) or motor.npz (NumPy);
+--plot draws gain and phase over the frequency, and the response to a step.")]
     Linearize(LinearizeArgs),
 
     /// Write a model as an FMU, which other tools run without a compiler.

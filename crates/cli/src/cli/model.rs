@@ -138,6 +138,9 @@ pub struct LinearizeArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub outputs: Vec<String>,
 
+    #[command(flatten)]
+    pub picture: PictureArgs,
+
     /// How long to work: 10s, 500ms, 2min.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub budget: Duration,

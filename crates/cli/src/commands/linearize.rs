@@ -1,17 +1,19 @@
 //! The command `linearize`: A, B, C and D of a model of any index at a point.
 
 use super::models::{fault_status, load_model, refuse_time};
+use super::plot::Picture;
 use super::values::check_written;
 use crate::cli::LinearizeArgs;
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::{LinearizeOptions, Place, record};
-use daelight_show::{matrices, terminal};
+use daelight_show::{matrices, picture, terminal};
 
 pub fn linearize(arguments: &LinearizeArgs, terminal: &Terminal) -> Ended {
     let asked = &arguments.model;
     refuse_time(arguments.at, terminal)?;
     check_written(asked.out.as_deref(), &["json", "mat", "npz", "txt"])
         .map_err(|wrong| terminal.wrong(wrong))?;
+    let wanted = Picture::wanted(&arguments.picture).map_err(|wrong| terminal.wrong(wrong))?;
     let loaded = load_model(asked, daelight::Relations::Kinks, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let options = LinearizeOptions {
@@ -37,6 +39,11 @@ pub fn linearize(arguments: &LinearizeArgs, terminal: &Terminal) -> Ended {
             let text = |report: &_| terminal::linearize(report, &model.name);
             terminal.print(&report, text, as_json, asked.out.as_deref())?;
         }
+    }
+    if let Some(wanted) = wanted {
+        let found = daelight::responses(&found);
+        let figure = found.map(|found| picture::responses(&found, &model.name));
+        wanted.write_or_note(figure, terminal)?;
     }
     Ok(Status::Done)
 }

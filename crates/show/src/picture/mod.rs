@@ -1,11 +1,13 @@
 //! Records as pictures: from runs, passports and tables to a [`Figure`](daelight_plot::Figure).
 
 mod mechanism;
+mod response;
 mod run;
 mod structure;
 mod tables;
 
 pub use mechanism::{NO_DRAWING, configurations};
+pub use response::responses;
 pub use run::{MOST_MARKS, RunPicture, feedforward, run, unknowns};
 pub use structure::{eigenvalues, projectors, structure};
 pub use tables::{LabelledTable, comparison, phase, table, work_precision};

@@ -54,3 +54,27 @@ pub struct DescriptorRecord {
     /// B.
     pub b: Rows,
 }
+
+/// Frequency and step responses of a linear model, for pictures.
+#[derive(Debug, Clone)]
+pub struct ResponsesRecord {
+    /// Angular frequencies.
+    pub frequencies: Vec<f64>,
+    /// Times after a step.
+    pub times: Vec<f64>,
+    /// One for each output and input.
+    pub curves: Vec<ResponseRecord>,
+}
+
+/// The response of an output to an input.
+#[derive(Debug, Clone)]
+pub struct ResponseRecord {
+    /// Output and input.
+    pub name: String,
+    /// The gain at each frequency.
+    pub gain: Vec<f64>,
+    /// The phase at each frequency, in degrees.
+    pub phase: Vec<f64>,
+    /// The output after a step of the input by 1; none where the output would hold an impulse.
+    pub step: Option<Vec<f64>>,
+}
