@@ -137,7 +137,7 @@ impl Taylor<'_> {
         change <= REJECT * self.options.tolerances.rtol || change <= REJECT * self.rounded(target)
     }
 
-    /// What rounding of the predicted states moves the projected ones by, (5a); the projected point stays as it was.
+    /// What rounding of the predicted states and of the time moves the projected ones by, (5a); the projected point stays as it was.
     fn rounded(&mut self, target: f64) -> f64 {
         let mut projected = self.point.clone();
         self.stages.point(&mut projected);
@@ -147,7 +147,11 @@ impl Taylor<'_> {
             let unit = f64::EPSILON * value.abs().max(before.abs());
             *value += unit.copysign(signs.draw());
         }
-        self.stages.set_point(target, &aside);
+        let before = match self.direction > 0.0 {
+            true => target.next_down(),
+            false => target.next_up(),
+        };
+        self.stages.set_point(before, &aside);
         let moved = self.stages.project(false);
         let moved = moved.map_or(0.0, |_| self.stages.states_moved(&projected));
         self.stages.set_point(target, &projected);
