@@ -311,6 +311,7 @@ class Factor(Document):
     __slots__ = ()
 
     factor: str
+    condition: str
     physical: bool
     irreducible: bool
 
@@ -711,6 +712,7 @@ class Configurations(Report):
     configurations: list[Configuration]
     n_configurations: int | None
     empty: bool | None
+    has_solutions: bool | None
     verdict: str
     certificate: str
     reasons: list[str]
@@ -719,12 +721,14 @@ class Configurations(Report):
         number = self.n_configurations
         plural = "" if number == 1 else "s"
         head = "conditions on parameters" if number is None else f"{number} real singular configuration{plural}"
+        if self.has_solutions is False:
+            head = "the constraints have no real solution at these values"
         parts = [
             f"<p><b>{html.escape(self.model)}</b>: {head}; verdict: {html.escape(self.verdict)}</p>",
             folded("how it can be singular", listed([case.text for case in self.cases]), is_open=True),
         ]
         if self.locus:
-            texts = [f"{found.factor} = 0" for found in self.locus[:12]]
+            texts = [found.condition for found in self.locus[:12]]
             where = "more where" if self.always else "only where"
             parts.append(folded(f"{where} ({len(self.locus)})", listed(texts)))
         if self.configurations:

@@ -74,7 +74,7 @@ pub(crate) fn edges(system: &System, time: f64, jet: &TaylorJet) -> Vec<Edge> {
         Symbol::Time => time,
         Symbol::Parameter(index) => parameters[index],
         Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-        Symbol::Input { .. } => f64::NAN,
+        symbol @ Symbol::Input { .. } => symbols.value_at(symbol, time),
     };
     // The size of what an argument is the sum of; a plain unknown is measured by its typical size.
     let size_of = |expr: ExprId| {

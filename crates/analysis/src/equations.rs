@@ -1,5 +1,6 @@
 //! Equations F(t, x, x', ..., x^(s)) = 0 with their Jacobians, and what evaluates them.
 
+use crate::initial::{Pin, pin_branches};
 use crate::structure::NONE;
 use crate::structure::Walk;
 use crate::tolerances::ROUNDING;
@@ -333,6 +334,14 @@ impl Evaluator {
             for (coefficient, &value) in row.iter_mut().zip(values) {
                 *coefficient = value / factorial;
             }
+        }
+    }
+
+    /// Keeps switches on sides.
+    pub(crate) fn pin(&mut self, graph: &Graph, pins: &[Pin]) {
+        for values in [&mut self.residuals, &mut self.jacobians] {
+            let exprs: Vec<ExprId> = values.tape().branches().collect();
+            pin_branches(&exprs, values.branches_mut(), graph, pins);
         }
     }
 

@@ -3,7 +3,7 @@
 //! Numbers in parentheses refer to `docs/theory/linearize.md`.
 
 use crate::System;
-use crate::initial::{ConstraintArray, Row, Selection, TaylorJet, nominal};
+use crate::initial::{ConstraintArray, Row, Selection, Spot, TaylorJet, nominal};
 use crate::passport::free_unknowns;
 use crate::spectrum::{FiniteEigenvalue, MAX_DERIVATIVES, eigenvalues_within};
 use crate::structure::{Offsets, Structure};
@@ -115,7 +115,7 @@ impl Known {
 pub fn linearize(
     system: &System,
     form: &LinearForm<'_>,
-    at: (f64, &TaylorJet),
+    at: Spot<'_>,
     inputs: &[usize],
     outputs: &[usize],
 ) -> Result<LinearModel, String> {
@@ -213,7 +213,7 @@ fn answers(matrix: &Mat, inverse: &Mat, right: &[(usize, f64)]) -> Known {
 fn solved_whole(
     system: &System,
     (order, n_states): (usize, usize),
-    at: (f64, &TaylorJet),
+    at: Spot<'_>,
     inputs: &[usize],
 ) -> Result<(Array, Vec<usize>, Known), String> {
     let (n, m) = (
@@ -257,7 +257,7 @@ impl Array {
     fn new(
         system: &System,
         offsets: &Offsets,
-        (time, jet): (f64, &TaylorJet),
+        at: Spot<'_>,
         conditions: &[Row],
     ) -> Result<Self, String> {
         let (c, d) = (&offsets.equation, &offsets.variable);
@@ -268,7 +268,7 @@ impl Array {
             ));
         }
         let most = d.iter().copied().max().unwrap_or(0);
-        if jet.n_orders() <= most {
+        if at.jet.n_orders() <= most {
             return Err(format!("the point has no derivatives of order {most}"));
         }
         // Rows equation by equation, columns unknown by unknown.
@@ -286,9 +286,10 @@ impl Array {
             let columns = (0..=d).map(|order| crate::initial::Column { unknown, order });
             selection.columns.extend(columns);
         }
-        let mut array = ConstraintArray::new(system, time, selection.order());
+        let mut array = ConstraintArray::new(system, at.time, selection.order());
+        array.pin(system.equations().graph(), at.sides);
         let fault = |_| "an equation has no value at the point".to_string();
-        array.evaluate(jet, &selection).map_err(fault)?;
+        array.evaluate(at.jet, &selection).map_err(fault)?;
         array.differentiate(&selection);
         let sizes: Vec<f64> = nominal(system);
         let unit = unit_of_time(&array.entries, &selection, &sizes);
@@ -502,7 +503,7 @@ impl Variations {
         structure: &Structure,
         at: (f64, &TaylorJet),
     ) -> Result<Self, String> {
-        let array = Array::new(system, structure.offsets(), at, &[])?;
+        let array = Array::new(system, structure.offsets(), Spot::plain(at), &[])?;
         let chosen = array.states(system)?;
         Self::factored(array, 0, chosen)
     }
@@ -515,7 +516,7 @@ impl Variations {
         conditions: &[Row],
         free: &[usize],
     ) -> Result<Self, String> {
-        let array = Array::new(system, structure.offsets(), at, conditions)?;
+        let array = Array::new(system, structure.offsets(), Spot::plain(at), conditions)?;
         Self::factored(array, conditions.len(), free.to_vec())
     }
 

@@ -4,7 +4,7 @@
 //! has degrees of freedom; all others are infinite. For an inverse model, which prescribes a motion and asks for the forces,
 //! they are the zeros of the linearised plant: its zero dynamics. Numbers in parentheses refer to `docs/theory/spectrum.md`.
 
-use crate::initial::{TaylorJet, nominal};
+use crate::initial::{Spot, TaylorJet, nominal};
 use crate::passport::{Passport, PointVerdict, Regularity};
 use crate::reduction::Reduction;
 use crate::scaling::Scaling;
@@ -117,7 +117,12 @@ impl Passport {
         let Ok(point) = &self.point else {
             return Err("no consistent point was found".to_string());
         };
-        spectrum(system, self.separation()?, self.time, &point.jet)
+        let spot = Spot {
+            time: self.time,
+            jet: &point.jet,
+            sides: point.sides(),
+        };
+        spectrum(system, self.separation()?, spot)
     }
 
     /// How the infinite eigenvalues are separated at the point of the passport; `Err` tells why they are not.
@@ -142,17 +147,12 @@ impl Passport {
 pub fn spectrum(
     system: &System,
     separation: Separation<'_>,
-    time: f64,
-    jet: &TaylorJet,
+    spot: Spot<'_>,
 ) -> Result<Spectrum, String> {
     let equations = system.equations();
     let n = equations.n_unknowns();
-    let mut evaluator = system.evaluator();
-    evaluator.set_time(time);
-    for order in 0..2 {
-        let values: Vec<f64> = (0..n).map(|j| jet.derivative(j, order)).collect();
-        evaluator.set(order, &values);
-    }
+    let jet = spot.jet;
+    let mut evaluator = spot.evaluator(system);
     evaluator
         .jacobians()
         .map_err(|fault| system.explain(&fault).sentence)?;
@@ -201,11 +201,11 @@ fn has_constant_coefficients(equations: &Equations) -> bool {
 /// The point at rest closest to a guess, all motions stopped at a time: F(time, x, 0) = 0 (7).
 ///
 /// `None` when Newton's method does not arrive, or when the point is not isolated.
-pub fn rest_point(system: &System, time: f64, guess: &[f64]) -> Option<TaylorJet> {
+pub fn rest_point(system: &System, near: Spot<'_>) -> Option<TaylorJet> {
+    let guess = near.jet.values();
     let n = guess.len();
     let sizes = nominal(system);
-    let mut evaluator = system.evaluator();
-    evaluator.set_time(time);
+    let mut evaluator = near.evaluator(system);
     evaluator.set(1, &vec![0.0; n]);
     let mut x = guess.to_vec();
     let mut lu = Lu::new();

@@ -438,6 +438,20 @@ impl System {
             .0
     }
 
+    /// What an equation is called: its line, if it has one of its own in the text, otherwise its number.
+    pub fn equation_name(&self, equation: usize) -> String {
+        let all = &self.model.equations;
+        let source = all[equation].span.source;
+        let line = self.equation_line(equation);
+        let has_other = |at: usize| {
+            at != equation && all[at].span.source == source && self.equation_line(at) == line
+        };
+        match source.0 == 0 && !(0..all.len()).any(has_other) {
+            true => format!("line {line}"),
+            false => format!("equation {}", equation + 1),
+        }
+    }
+
     /// The unit of an unknown as the model writes it, `N.m`; empty if it declares none. A velocity has that of its coordinate
     /// for each second.
     pub fn unit(&self, unknown: usize) -> String {
@@ -454,6 +468,28 @@ impl System {
         };
         let declared = self.model.declarations.iter().find(is_declared_by);
         declared.map_or(String::new(), |declared| declared.unit.clone())
+    }
+
+    /// The model behind the system, with the graph and the symbols of its equations.
+    pub(crate) fn whole_model(&self) -> Model {
+        let mut model = Model::clone(&self.model);
+        model.graph = Graph::clone(self.equations.graph());
+        model.symbols = Symbols::clone(self.equations.symbols());
+        model.spans = self.spans.clone();
+        model
+    }
+
+    /// The signal of an input as an expression of time and parameters, if it has one.
+    pub(crate) fn signal(&self, input: usize) -> Option<ExprId> {
+        let found = self.inputs.iter().find(|(other, _)| *other == input);
+        found.map(|(_, signal)| *signal)
+    }
+
+    /// With the parameters, and what follows from them, of another system of the same model.
+    pub(crate) fn at_values_of(mut self, other: &Self) -> Self {
+        self.parameters = other.parameters.clone();
+        self.unknowns = other.unknowns.clone();
+        self
     }
 
     /// The model behind the system, without its graph and symbols.

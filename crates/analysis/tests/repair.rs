@@ -123,7 +123,7 @@ fn check_arm(name: &str, step: &str) {
 fn the_arm_in_its_torques() {
     check_arm(
         "robotic-arm-torques",
-        "(1 + 0.5*cos(x3))*(equation 4) + (equation 6) replaces equation 6",
+        "(1 + 0.5*cos(x3))*(line 42) + (line 44) replaces line 44",
     );
 }
 
@@ -131,7 +131,7 @@ fn the_arm_in_its_torques() {
 #[test]
 fn the_arm_in_general_parameters() {
     let name = "robotic-arm-general";
-    let step = "(A2 + A3*cos(x3))*(equation 4) + A2*(equation 6) replaces equation 6";
+    let step = "(A2 + A3*cos(x3))*(line 43) + A2*(line 47) replaces line 47";
     let expected = expected(name);
     let sets = expected["critical_cosines"].as_array().expect("a list");
     assert_eq!(sets.len(), 8);
@@ -173,7 +173,7 @@ fn the_arm_without_its_velocities() {
     );
     let repaired = expect_repaired(outcome);
     assert_eq!(repaired.n_degrees_of_freedom(), 0);
-    let step = "(1 + 0.5*cos(x3))*(equation 4) + (equation 6) replaces equation 6";
+    let step = "(1 + 0.5*cos(x3))*(line 42) + (line 44) replaces line 44";
     assert!(repaired.text().starts_with(step), "{}", repaired.text());
 }
 
@@ -228,7 +228,7 @@ fn a_new_unknown_where_no_combination_helps() {
         .collect();
     assert_eq!(
         texts,
-        ["new unknown y1 = a + b*der(b), put into equation 2, equation 3"]
+        ["new unknown y1 = a + b*der(b), put into equation 2, line 3"]
     );
     // The new unknown and its derivative follow a jet of the old ones.
     let point = |symbol: Symbol| match symbol {
@@ -401,7 +401,7 @@ fn regular_models_are_left_alone() {
             Repair::Unknown { because, .. } => {
                 // One unknown is free, and one combination is a condition on the right-hand side.
                 assert_eq!(name, "km-singular");
-                let text = "der(new equation 1) + (equation 2), which is -defect,".to_string();
+                let text = "der(line 20 as replaced) + (line 21), which is -defect,".to_string();
                 assert_eq!(because, Failure::Dependent { text });
             }
             Repair::SingularHere { .. } => panic!("no point was given"),

@@ -1,7 +1,7 @@
 //! Finite eigenvalues of models whose zeros can be computed by hand, and the smoothness of their paths.
 
 use daelight_analysis::System;
-use daelight_analysis::initial::Request;
+use daelight_analysis::initial::{Request, Spot, TaylorJet};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::smoothness::{Path, paths};
 use daelight_analysis::spectrum::{Spectrum, rest_point};
@@ -158,11 +158,15 @@ fn frozen_coefficients_in_motion_decide_nothing() {
     assert!((found.eigenvalues[0].re + 3.0).abs() < 1e-12);
     let text = "model Rest Real x, y; equation der(x) = 2 - x - x^3; y = x; end Rest;";
     let system = system(text);
-    let rest = rest_point(&system, 0.0, &[0.0, 0.0]).expect("x = 1 is at rest");
+    let rest = rest_point(
+        &system,
+        Spot::plain((0.0, &TaylorJet::at_rest(&[0.0, 0.0], 2))),
+    )
+    .expect("x = 1 is at rest");
     assert!((rest.get(0, 0) - 1.0).abs() < 1e-12);
     let text = "model NoRest Real x; equation der(x) = 1; end NoRest;";
     let system = self::system(text);
-    assert!(rest_point(&system, 0.0, &[0.0]).is_none());
+    assert!(rest_point(&system, Spot::plain((0.0, &TaylorJet::at_rest(&[0.0], 2)))).is_none());
 }
 
 #[test]

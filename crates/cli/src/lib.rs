@@ -74,7 +74,6 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("--until", "--to"),
     ("--end", "--to"),
     ("--stop-time", "--to"),
-    ("--stop", "--stop-when"),
     ("--start", "--from"),
     ("--start-time", "--from"),
     ("--tolerance", "--rtol"),
@@ -125,6 +124,9 @@ fn tip(wrong: &str, command: Option<&str>) -> Option<String> {
     let command = command?;
     if wrong.contains('=') && !wrong.starts_with('-') && takes(command, "--set").is_some() {
         return Some(format!("give --set again for each value: --set {wrong}"));
+    }
+    if wrong == "--stop" && takes(command, "--stop-when").is_some() {
+        return Some("use '--to' for a time, '--stop-when' for a condition".to_string());
     }
     let synonym = SYNONYMS.iter().find(|(other, _)| *other == wrong);
     let meant = synonym.map_or(wrong, |(_, ours)| ours);

@@ -1,7 +1,7 @@
 //! What README and the tutorials say about models, computed. Each test finds the sentence first, so that none is left alone.
 
 use crate::common;
-use crate::common::{json, number, root};
+use crate::common::{daelight, json, number, root};
 use serde_json::Value;
 use std::f64::consts::PI;
 
@@ -180,15 +180,21 @@ fn the_plotter_of_the_tutorial_does_what_is_told() {
     );
     close(run["time"].as_f64().unwrap(), 1.5, 1e-8);
     close(number(&run["final"]["b"]), PI, 1e-6);
-    says(page, "But look at the end: a = 2.41 instead of -2.42.");
+    says(
+        page,
+        "But look at the end: a = 2.41 and b = 1.45. Through the shoulder it was a = -2.42 and b = 4.84, which is -1.45 and a whole turn",
+    );
     let (_, through) = solve(&["--set", "h=0", "--on-singularity", "continue"]);
     close(number(&through["final"]["a"]), -2.42, 5e-3);
+    close(number(&through["final"]["b"]), 4.84, 5e-3);
+    close(number(&through["final"]["b"]) - 2.0 * PI, -1.45, 5e-3);
     let (status, beside) = solve(&["--set", "h=0.01", "--save-at", "1.45,1.55"]);
     assert_eq!(status, 0);
     close(number(&beside["final"]["a"]), 2.41, 5e-3);
+    close(number(&beside["final"]["b"]), 1.45, 5e-3);
     says(
         page,
-        "Near the shoulder the arm must now turn by nearly half a turn within a tenth of a second.",
+        "near the shoulder, the arm now turns by nearly half a turn within a tenth of a second.",
     );
     let turned = &beside["samples"]["a"];
     let turn = turned[1].as_f64().unwrap() - turned[0].as_f64().unwrap();
@@ -385,9 +391,82 @@ fn indices_are_as_the_pages_say() {
     let page = "docs/guide/tutorial.md";
     says(
         page,
-        "*Index 3*: the path is differentiated twice to give the force",
+        "the path is differentiated twice to give the force, and once more to give the rate of change of the force.",
     );
     assert_eq!(kind_of(page, "Plotter"), (3, 0));
+    says(
+        page,
+        "There are as many facts to give as there are degrees of freedom, here two.",
+    );
+    assert_eq!(kind_of(page, "Ball").1, 2);
+}
+
+/// What the tutorial says of the least singular value: equally bent poses have different ones.
+#[test]
+fn the_least_singular_value_is_no_distance() {
+    says("docs/guide/tutorial.md", "It is no distance");
+    let file = model_of_page("docs/guide/tutorial.md", "Plotter");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let table = folder.path().join("run.csv");
+    let words = ["solve", file.path().to_str().unwrap(), "--quiet", "--out"];
+    daelight(&[&words[..], &[table.to_str().unwrap()]].concat());
+    let text = std::fs::read_to_string(table).expect("a table");
+    let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = rows.next().expect("a header");
+    let column = |name| {
+        header
+            .iter()
+            .position(|own| *own == name)
+            .expect("a column")
+    };
+    let (b, sigma) = (column("b"), column("sigma_min"));
+    let rows: Vec<[f64; 2]> = rows
+        .map(|row| [b, sigma].map(|at| row[at].parse().expect("a number")))
+        .collect();
+    let (first, last) = (rows[0], rows[rows.len() - 1]);
+    close(first[0], last[0], 1e-6);
+    assert!((first[1] - last[1]).abs() > 0.1, "{first:?}, {last:?}");
+}
+
+#[test]
+fn the_circuit_and_the_linkage_are_right() {
+    let page = "docs/guide/circuit.md";
+    says(page, "with the time constant R (C1 + C2) = 3 ms");
+    let file = model_of_page(page, "Divider");
+    let (_, linear) = json(&["linearize", file.path().to_str().unwrap()]);
+    close(
+        linear["poles"][0]["re"].as_f64().expect("a pole"),
+        -1.0 / 3e-3,
+        1e-6,
+    );
+    says(page, "changes to `radau` by itself and says when.");
+    let file = model_of_page(page, "Wired");
+    let (_, run) = json(&["solve", file.path().to_str().unwrap()]);
+    assert_eq!(run["method"], "radau");
+    let page = "docs/guide/linkage.md";
+    let file = model_of_page(page, "Wiper");
+    let ask = |d: &str| {
+        json(&[
+            "singular",
+            file.path().to_str().unwrap(),
+            "--locked",
+            "p",
+            "--set",
+            d,
+        ])
+        .1
+    };
+    says(page, "try `--set d=5`");
+    assert_eq!(ask("d=5")["has_solutions"], false);
+    assert_eq!(ask("d=0.7")["has_solutions"], true);
+    says(
+        page,
+        "both pivots are in one place and all positions are singular.",
+    );
+    assert_eq!(ask("d=0")["sets"][0]["real_dimension"], 1);
+    says(page, "beyond 1.2 m the links do not close at all.");
+    assert_eq!(ask("d=1.21")["has_solutions"], false);
+    assert_eq!(ask("d=1.2")["n_configurations"], 1);
 }
 
 #[test]

@@ -503,3 +503,34 @@ fn a_height_that_is_held_is_compared_too() {
         assert!((error - fall).abs() <= 0.01 * fall + 1e-6, "{error} {fall}");
     }
 }
+
+/// A path that rests is a constraint like any other; that its forces are fed to a model makes it an inverse one. The plant has a zero
+/// where 2.5/(s + 3) + k/(s + 1) vanishes.
+#[test]
+fn a_path_that_rests_is_told_to_be_no_minimum_phase() {
+    let plant = "der(a) = -a + u; der(b) = -3*b + u;";
+    let folder = tempfile::tempdir().expect("a folder");
+    let forward = folder.path().join("forward.mo");
+    let text =
+        format!("model F input Real u; Real a(start = 0), b(start = 0); equation {plant} end F;");
+    std::fs::write(&forward, text).expect("written");
+    for (k, is_told) in [(-1.5, true), (1.5, false)] {
+        let text = format!(
+            "model I Real a(start = 0), b(start = 0), u; equation {plant} 2.5*b + {k}*a = 0; end I;"
+        );
+        let inverse = folder.path().join("inverse.mo");
+        std::fs::write(&inverse, text).expect("written");
+        let paths = [&inverse, &forward].map(|path| path.display().to_string());
+        let output = daelight(&["feedforward", &paths[0], "--forward", &paths[1], "--json"]);
+        let found = document(&output);
+        let told = stderr(&output).contains("not minimum phase");
+        assert_eq!(told, is_told, "{}", stderr(&output));
+        let first = &found["inverse"]["zero_dynamics"]["points"][0];
+        let zero = -(2.5 + 3.0 * k) / (2.5 + k);
+        let eigenvalue = number(&first["eigenvalues"][0]["re"]);
+        assert!((eigenvalue - zero).abs() < 1e-12, "{eigenvalue}");
+        // By itself the same equations are constraints.
+        let alone = document(&daelight(&["solve", &paths[0], "--json"]));
+        assert_eq!(alone["zero_dynamics"], Value::Null);
+    }
+}

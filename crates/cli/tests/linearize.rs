@@ -1,6 +1,6 @@
 //! Linear models against transfer functions worked out by hand, at random constants.
 
-use crate::common::{Random, daelight_with_input, document, number};
+use crate::common::{Random, daelight_with_input, document, number, stdout};
 use serde_json::Value;
 
 fn linearize(text: &str, arguments: &[&str]) -> Value {
@@ -18,14 +18,19 @@ fn rows(value: &Value) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// C (s - A)^-1 B + D(s) of one input and one output, by elimination with pivots.
+/// C (s - A)^-1 B + D(s) of the first input and the first output, by elimination with pivots.
 fn transfer(found: &Value, s: f64) -> f64 {
+    transfer_of(found, 0, s)
+}
+
+/// The same of another input.
+fn transfer_of(found: &Value, input: usize, s: f64) -> f64 {
     let (a, b, c) = (rows(&found["a"]), rows(&found["b"]), rows(&found["c"]));
     let n = a.len();
     let mut work: Vec<Vec<f64>> = (0..n)
         .map(|i| {
             let entry = |j: usize| if i == j { s - a[i][j] } else { -a[i][j] };
-            (0..n).map(entry).chain([b[i][0]]).collect()
+            (0..n).map(entry).chain([b[i][input]]).collect()
         })
         .collect();
     for k in 0..n {
@@ -42,7 +47,7 @@ fn transfer(found: &Value, s: f64) -> f64 {
     let states: f64 = (0..n).map(|k| c[0][k] * work[k][n] / work[k][k]).sum();
     let powers = found["d"].as_array().expect("powers of s").iter();
     let direct: f64 = (powers.enumerate())
-        .map(|(power, d)| rows(d)[0][0] * s.powi(power as i32))
+        .map(|(power, d)| rows(d)[0][input] * s.powi(power as i32))
         .sum();
     states + direct
 }
@@ -321,6 +326,68 @@ fn a_circuit_with_a_loop_of_capacitors_and_a_coil_has_two_poles() {
                 close(x, re, "pole");
                 close(y.abs(), im, "pole");
             }
+        }
+    }
+}
+
+/// A switch of the time has a side of later times, which small changes do not leave; a switch of an unknown has not.
+#[test]
+fn on_a_switch_of_the_time_later_times_count() {
+    let mut random = Random(63);
+    for relation in ["<", "<="] {
+        let [before, after, t, h] = [0; 4].map(|_| random.between(0.3, 4.0));
+        let text = format!(
+            "model S\n  input Real u = if time < {t:?} then 0 else {h:?};\n  Real k;\n  output Real y(start = 1);\nequation\n  \
+             k = if time {relation} {t:?} then {before:?} else {after:?};\n  der(y) = k*(u - y);\nend S;\n"
+        );
+        let at = format!("{t:?}");
+        for rest in [&["--at", &at][..], &["--at", &at, "--rest"]] {
+            let found = linearize(&text, rest);
+            close(rows(&found["a"])[0][0], -after, "A");
+            close(rows(&found["b"])[0][0], after, "B");
+            close(number(&found["point"]["u"]), h, "u");
+            let warnings = found["warnings"].to_string();
+            assert!(warnings.contains("those of later times"), "{warnings}");
+        }
+    }
+    let text = "model K\n  Real x(start = 0);\nequation\n  der(x) = if time < 0 then abs(x) else 2*abs(x);\nend K;\n";
+    let output = daelight_with_input(&["linearize", "-"], text.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// What `reduce` writes has the inputs of the model, and the derivatives that were needed as further ones: with s^k for the k-th of
+/// them its transfer function is that of the model.
+#[test]
+fn a_reduced_model_has_the_transfer_function_of_the_model() {
+    let mut random = Random(64);
+    let [m, d, c, a] = [0; 4].map(|_| random.between(0.3, 4.0));
+    let mass = |signal: &str| {
+        format!(
+            "model F\n  input Real u{signal};\n  output Real f;\n  Real x, v, z(start = 0);\nequation\n  x = u;  v = der(x);\n  \
+             der(z) = x - {a:?}*z;  f = {m:?}*der(v) + {d:?}*v + {c:?}*x + z;\nend F;\n"
+        )
+    };
+    for signal in ["", " = exp(sin(2*time))/(3 + time)"] {
+        let text = mass(signal);
+        let whole = linearize(&text, &[]);
+        for form in [
+            &["--method", "dummy"][..],
+            &["--method", "minimal"],
+            &["--method", "strangeness"],
+            &["--form", "explicit"],
+        ] {
+            let all = [&["reduce", "-"], form].concat();
+            let output = daelight_with_input(&all, text.as_bytes());
+            let reduced = linearize(&stdout(&output), &[]);
+            assert_eq!(
+                reduced["inputs"],
+                serde_json::json!(["u", "der_u", "der2_u"])
+            );
+            let s = random.between(0.5, 4.0);
+            let g = (0..3).map(|k| s.powi(k as i32) * transfer_of(&reduced, k, s));
+            let truth = m * s * s + d * s + c + 1.0 / (s + a);
+            close(g.sum(), truth, "reduced");
+            close(transfer(&whole, s), truth, "whole");
         }
     }
 }

@@ -429,7 +429,7 @@ fn the_arm_has_its_loci() {
     assert!(
         repaired["text"]
             .as_str()
-            .is_some_and(|text| text.contains("equation 4")),
+            .is_some_and(|text| text.contains("line 42")),
         "{repaired}"
     );
     assert!(

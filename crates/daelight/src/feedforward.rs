@@ -102,8 +102,12 @@ pub fn feedforward(
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Feedforward, NoFeedforward> {
     let inputs = shared_inputs(inverse, forward).map_err(NoFeedforward::Fault)?;
+    let of_inverse = SolveOptions {
+        is_inverse: true,
+        ..options.solve.clone()
+    };
     let solution =
-        solve_announced(inverse, &options.solve, announce).map_err(NoFeedforward::Inverse)?;
+        solve_announced(inverse, &of_inverse, announce).map_err(NoFeedforward::Inverse)?;
     if !matches!(solution.run.stop, StopReason::Finished) {
         return Err(NoFeedforward::Ended(Box::new(solution)));
     }

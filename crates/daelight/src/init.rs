@@ -517,7 +517,7 @@ fn way_out(system: &System, obstacle: &Obstacle, unknowns: &str) -> String {
     let known = names(system, obstacle.known.iter().map(|known| known.0));
     let or_change = match known.is_empty() {
         true => String::new(),
-        false => format!(", or change {known}"),
+        false => format!(", or change what gives {known}"),
     };
     let doubt = match obstacle.fault {
         Some(_) => "",

@@ -1,10 +1,10 @@
 //! The linear model of a DAE at a point, in the user's names.
 
 use crate::analyze::{Place, system_error};
-use daelight_analysis::initial::TaylorJet;
+use daelight_analysis::initial::{Spot, TaylorJet};
 use daelight_analysis::linearize::{LinearForm, LinearModel, linearize as linear_model};
 use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
-use daelight_analysis::{Evaluator, FiniteEigenvalue, System};
+use daelight_analysis::{FiniteEigenvalue, System};
 use daelight_expr::Node;
 use daelight_lang::{Code, Diagnostic, Model, nearest};
 
@@ -33,6 +33,8 @@ pub struct Linearization {
     pub is_at_rest: bool,
     /// Whether the poles decide about stability: at rest, and where all coefficients are constant.
     pub decides: bool,
+    /// The switch of the time that the point lies on, if there is one; the matrices are those of later times.
+    pub switch: Option<String>,
     /// The matrices.
     pub model: LinearModel,
     /// Positions of the inputs among the unknowns of the system.
@@ -136,9 +138,15 @@ pub fn linearize(
             n_states: n_degrees_of_freedom,
         },
     };
+    let sides = point.sides_of_time(&system);
     let mut jet = point.jet.clone();
     if options.at_rest {
-        let Some(rest) = rest_point(&system, time, point.jet.values()) else {
+        let near = Spot {
+            time,
+            jet: &jet,
+            sides: &sides,
+        };
+        let Some(rest) = rest_point(&system, near) else {
             return Err(fault(
                 "no isolated point at rest was found nearby".to_string(),
                 "give values near it with --point, or leave out --rest",
@@ -150,7 +158,11 @@ pub fn linearize(
     let rows: Vec<usize> = (0..inputs.len())
         .map(|k| model.equations.len() + k)
         .collect();
-    let at = (time, &jet);
+    let at = Spot {
+        time,
+        jet: &jet,
+        sides: &sides,
+    };
     if let Some(switch) = switch_at(&system, at) {
         return Err(fault(
             format!(
@@ -160,20 +172,20 @@ pub fn linearize(
         ));
     }
     let found = linear_model(&system, &form, at, &rows, &outputs).map_err(refused)?;
-    let decides =
-        spectrum(&system, separation, time, &jet).is_ok_and(|found: Spectrum| found.is_decisive);
+    let decides = spectrum(&system, separation, at).is_ok_and(|found: Spectrum| found.is_decisive);
     // Rates are as exact as the point.
     let is_at_rest = (0..system.unknowns().len()).all(|j| {
         jet.derivative(j, 1).abs() <= f64::EPSILON.sqrt() * jet.derivative(j, 0).abs().max(1.0)
     });
     Ok(Linearization {
-        zeros: zeros(&released, &outputs, inputs.len(), (at, &options.place)),
+        zeros: zeros(&released, &outputs, inputs.len(), at, &options.place),
         descriptor: descriptor(&system, (n, model.equations.len()), at),
         values: jet.values().to_vec(),
         inputs: (n..n + inputs.len()).collect(),
         outputs,
         is_at_rest,
         decides: decides || is_at_rest,
+        switch: switch_at(&system, Spot::plain((time, &jet))),
         model: found,
         time,
         system,
@@ -185,7 +197,8 @@ fn zeros(
     released: &Model,
     outputs: &[usize],
     n_inputs: usize,
-    ((time, jet), place): ((f64, &TaylorJet), &Place),
+    at: Spot<'_>,
+    place: &Place,
 ) -> Result<Vec<FiniteEigenvalue>, String> {
     if outputs.len() != n_inputs || n_inputs == 0 {
         return Err("zeros are those of as many outputs as inputs".to_string());
@@ -197,26 +210,13 @@ fn zeros(
         .structure()
         .map_err(|_| "the inputs do not act on the outputs".to_string())?;
     let passport = crate::analyze(&system, place).map_err(|found| found.message)?;
-    let found = spectrum(&system, passport.separation()?, time, jet)?;
+    let found = spectrum(&system, passport.separation()?, at)?;
     Ok(found.eigenvalues)
 }
 
-/// An evaluator of the written equations at a point.
-fn evaluator(system: &System, (time, jet): (f64, &TaylorJet)) -> Evaluator {
-    let mut evaluator = system.evaluator();
-    evaluator.set_time(time);
-    for order in 0..=system.equations().order() {
-        let values: Vec<f64> = (0..system.unknowns().len())
-            .map(|j| jet.derivative(j, order))
-            .collect();
-        evaluator.set(order, &values);
-    }
-    evaluator
-}
-
 /// The switch that a point lies on, where the equations or their derivatives are not the same on both sides.
-fn switch_at(system: &System, at: (f64, &TaylorJet)) -> Option<String> {
-    let kink = evaluator(system, at).kink()?;
+fn switch_at(system: &System, at: Spot<'_>) -> Option<String> {
+    let kink = at.evaluator(system).kink()?;
     let (left, right) = match system.equations().graph().node(kink.expr) {
         Node::Unary(_, a) => (a, None),
         Node::Binary(_, a, b) => (a, Some(b)),
@@ -231,12 +231,8 @@ fn switch_at(system: &System, at: (f64, &TaylorJet)) -> Option<String> {
 }
 
 /// E, A and B of the written equations, coefficients of the point.
-fn descriptor(
-    system: &System,
-    (n, m): (usize, usize),
-    at: (f64, &TaylorJet),
-) -> [Vec<Vec<f64>>; 3] {
-    let mut evaluator = evaluator(system, at);
+fn descriptor(system: &System, (n, m): (usize, usize), at: Spot<'_>) -> [Vec<Vec<f64>>; 3] {
+    let mut evaluator = at.evaluator(system);
     let all = system.unknowns().len();
     let mut found = [
         vec![vec![0.0; n]; m],

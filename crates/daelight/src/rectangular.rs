@@ -113,22 +113,23 @@ pub fn contradiction(
         0 => "change the right-hand sides, or leave out an equation; `daelight reduce` writes what the others determine".to_string(),
         many => format!("remove {}; `daelight check` lists the part that has too many", count(many, "equation")),
     };
+    let residual = tidy_number(worst.residual);
+    let origin = &condition.origin;
+    let note = match condition.text.as_deref() {
+        Some(text) if text == residual => format!("{origin} gives {text} = 0"),
+        Some(text) => format!("{origin} gives {text} = 0, and that is {residual}"),
+        None => format!("{origin} gives a function of time that must be 0 and is {residual}"),
+    };
     let mut diagnostic = Diagnostic::placeless(Code::Overdetermined, message)
-        .note(format!(
-            "{}: {} must be 0 and is {}",
-            condition.origin,
-            condition.text.as_deref().unwrap_or("a function of time"),
-            tidy_number(worst.residual),
-        ))
+        .note(note)
         .help(help);
     let mut taking_part = condition.equations.iter();
-    let label = |equation: &usize| format!("equation {} takes part", equation + 1);
     if let Some(first) = taking_part.next() {
         diagnostic.span = Some(system.written()[*first].span);
-        diagnostic.label = label(first);
+        diagnostic.label = "this takes part".to_string();
     }
     for equation in taking_part.take(5) {
-        diagnostic = diagnostic.related(system.written()[*equation].span, label(equation));
+        diagnostic = diagnostic.related(system.written()[*equation].span, "and this");
     }
     Some(in_components(system, &condition.equations, diagnostic))
 }
@@ -196,7 +197,14 @@ pub fn settled(
         let redundant = reduction.conditions().iter();
         if let Some(&last) = redundant.filter_map(|found| found.equations.last()).next() {
             diagnostic.span = Some(system.written()[last].span);
-            diagnostic.label = "follows from other equations, or contradicts them".to_string();
+            // A contradiction that is certain was told above.
+            let worst = reduction.worst_residual(times(interval));
+            let is_certain = worst.is_none_or(|worst| worst.is_satisfied());
+            diagnostic.label = match is_certain {
+                true => "follows from other equations and determines nothing",
+                false => "follows from other equations, or contradicts them: that is unclear",
+            }
+            .to_string();
         }
         return Err(diagnostic.into());
     }

@@ -3,7 +3,7 @@
 use crate::analyze::{Place, request, silent_inputs};
 use crate::rectangular::{notes, rectangular, refused};
 use daelight_analysis::System;
-use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal};
+use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal, with_inputs_kept};
 use daelight_lang::{Code, Diagnostic};
 
 /// A reduced model as text.
@@ -34,10 +34,29 @@ pub fn reduce(
         return Ok(Written { text, notes });
     }
     let groundwork = Groundwork::new(system, &request).map_err(refused)?;
-    let reduced = groundwork.reduce(method, form).map_err(refused)?;
+    let kept = inputs_to_keep(&groundwork, (method, form));
+    let (reduced, names) = if kept.is_empty() {
+        (groundwork.reduce(method, form), Vec::new())
+    } else {
+        let time = request.time;
+        let kept_system = with_inputs_kept(system, &kept, time)
+            .map_err(|input| without_derivatives(&input, time))?;
+        let groundwork = Groundwork::new(&kept_system, &request).map_err(refused)?;
+        let names = kept.iter().map(|&at| system.input_name(at)).collect();
+        (groundwork.reduce(method, form), names)
+    };
+    let reduced = reduced.map_err(refused)?;
     let text = reduced.text().map_err(|_| refused(Refusal::TooLarge))?;
     let mut notes = reduced.remarks.head.clone();
-    notes.extend(inputs_written_out(system, &groundwork, (method, form))?);
+    let new_inputs = reduced.new_inputs(system);
+    if !new_inputs.is_empty() {
+        let names: Vec<&str> = names;
+        notes.push(format!(
+            "New inputs: {}, derivatives of {}. Data for the one need data for the others.",
+            new_inputs.join(", "),
+            names.join(", ")
+        ));
+    }
     let new = reduced.new_names(system);
     if !new.is_empty() {
         notes.push(format!("New unknowns: {}.", new.join(", ")));
@@ -45,31 +64,20 @@ pub fn reduce(
     Ok(Written { text, notes })
 }
 
-/// What to know of inputs whose signals stand in the reduced equations; those without a signal cannot.
-fn inputs_written_out(
-    system: &System,
-    groundwork: &Groundwork<'_>,
-    (method, form): (Method, Form),
-) -> Result<Option<String>, Box<Diagnostic>> {
-    let names = groundwork.inputs_written_out(method);
-    let names: Vec<&str> = names.iter().map(|&at| system.input_name(at)).collect();
+/// Inputs that stand in equations that change: they keep their names.
+fn inputs_to_keep(groundwork: &Groundwork<'_>, (method, form): (Method, Form)) -> Vec<usize> {
     // A model of index 1 that is asked for as it is keeps its equations.
     let is_unchanged = form == Form::Implicit && groundwork.index() <= 1;
-    if names.is_empty() || is_unchanged {
-        return Ok(None);
+    match is_unchanged {
+        true => Vec::new(),
+        false => groundwork.inputs_written_out(method),
     }
-    if let Some(silent) = system.silent_inputs().find(|name| names.contains(name)) {
-        let message =
-            format!("the reduction needs the signal of the input `{silent}`, and there is none");
-        let help = format!(
-            "give one in the text, as in `input Real {silent} = sin(time)`, or declare `{silent}` as a variable with an equation"
-        );
-        return Err(Box::new(
-            Diagnostic::placeless(Code::BadInput, message).help(help),
-        ));
-    }
-    let list = names.join("`, `");
-    Ok(Some(format!(
-        "The equations hold the signal of `{list}` as the text gives it: `--input` does not change it in the reduced model."
-    )))
+}
+
+fn without_derivatives(input: &str, time: f64) -> Box<Diagnostic> {
+    let message = format!(
+        "the reduction needs derivatives of the input `{input}`, whose signal has none at t = {time}"
+    );
+    let help = "choose another time with --at, or give it a smooth signal";
+    Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
 }

@@ -2,10 +2,8 @@
 
 use crate::observe::Reader;
 use daelight_analysis::System;
-use daelight_analysis::initial::TaylorJet;
-use daelight_analysis::prescribed::Prescribed;
+use daelight_analysis::initial::Spot;
 use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
-use daelight_analysis::structure::Structure;
 
 /// Points along a run at which a small model is linearised.
 const N_POINTS: usize = 20;
@@ -41,15 +39,14 @@ impl PointSpectrum {
 fn decisive_spectrum(
     system: &System,
     separation: Separation<'_>,
-    time: f64,
-    jet: &TaylorJet,
+    spot: Spot<'_>,
 ) -> Result<Spectrum, String> {
-    let moving = spectrum(system, separation, time, jet);
+    let moving = spectrum(system, separation, spot);
     if moving.as_ref().is_ok_and(|found| found.is_decisive) {
         return moving;
     }
-    match rest_point(system, time, jet.values()) {
-        Some(rest) => spectrum(system, separation, time, &rest),
+    match rest_point(system, spot) {
+        Some(rest) => spectrum(system, separation, Spot { jet: &rest, ..spot }),
         None => moving,
     }
 }
@@ -66,25 +63,14 @@ pub struct PhaseChange {
 }
 
 impl ZeroDynamics {
-    /// The eigenvalues at the start; `None` for a model that prescribes no motion.
-    pub(crate) fn at_start(
-        system: &System,
-        structure: &Structure,
-        separation: Separation<'_>,
-        time: f64,
-        jet: &TaylorJet,
-    ) -> Option<Self> {
-        let times = &structure.offsets().equation;
-        let prescribed = Prescribed::new(system.equations(), structure, times);
-        if prescribed.equations.is_empty() {
-            return None;
-        }
-        Some(Self {
+    /// The eigenvalues at the start.
+    pub(crate) fn at_start(system: &System, separation: Separation<'_>, start: Spot<'_>) -> Self {
+        Self {
             points: vec![PointSpectrum {
-                time,
-                spectrum: decisive_spectrum(system, separation, time, jet),
+                time: start.time,
+                spectrum: decisive_spectrum(system, separation, start),
             }],
-        })
+        }
     }
 
     /// Adds points along a run.
@@ -103,7 +89,7 @@ impl ZeroDynamics {
         for k in 1..=n {
             let time = from + (to - from) * k as f64 / n as f64;
             let spectrum = match reader.jet(time) {
-                Some(jet) => decisive_spectrum(system, separation, time, &jet),
+                Some(jet) => decisive_spectrum(system, separation, Spot::plain((time, &jet))),
                 None => Err("the run has no values there".to_string()),
             };
             self.points.push(PointSpectrum { time, spectrum });

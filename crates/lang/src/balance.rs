@@ -372,17 +372,19 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
         _ if n == 0 => format!("`{names}` appears in no equation"),
         _ => "fewer equations than unknowns".into(),
     };
-    // Those with the fewest unknowns say most: the one too many is often `x = 0`.
+    // Any of them may be the one too many. Those with the fewest unknowns say most: it is often `x = 0`.
     let mut equations = part.equations.clone();
-    if n > LISTED && model.components_in(&equations).is_empty() {
+    let is_plain = model.components_in(&equations).is_empty();
+    let n_shown = if is_plain { 2 * LISTED } else { LISTED };
+    if n > n_shown && is_plain {
         let mut walker = Walker::new();
         equations.sort_by_cached_key(|&equation| {
             let residual = model.equations[equation].residual;
             walker.symbols(&model.graph, &[residual]).len()
         });
-        equations[..LISTED].sort_unstable();
+        equations[..n_shown].sort_unstable();
     }
-    for &equation in equations.iter().take(LISTED) {
+    for &equation in equations.iter().take(n_shown) {
         let equation = &model.equations[equation];
         diagnostic.notes.push(format!(
             "{}: {}",
@@ -390,10 +392,10 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
             model.equation_text(equation)
         ));
     }
-    if n > LISTED {
+    if n > n_shown {
         diagnostic
             .notes
-            .push(format!("and {}", plural(n - LISTED, "more equation")));
+            .push(format!("and {}", plural(n - n_shown, "more equation")));
     }
     let help = help(model, part, code, n.abs_diff(m));
     match model.components_in(&part.equations).as_slice() {

@@ -228,10 +228,9 @@ fn written(unit: Unit) -> String {
         .is(unit);
     // A newton metre may be a torque or an energy, and stays in base units.
     let named = ["N", "Pa", "W", "V", "Ohm", "F", "H", "T", "Wb"];
-    let named = named
-        .into_iter()
-        .find(|name| unit_of(name).is_some_and(|other| other.is(unit)));
-    if let Some(name) = named {
+    let is_named = |name: &str| unit_of(name).is_some_and(|other| other.is(unit));
+    let usual = ["mm", "cm", "km", "g", "ms", "min", "h", "mA"].into_iter();
+    if let Some(name) = named.into_iter().chain(usual).find(|name| is_named(name)) {
         return name.to_string();
     }
     match (Unit { size: 1.0, ..unit }).is(unit) {

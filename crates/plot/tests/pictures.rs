@@ -260,3 +260,17 @@ fn words_of_marks_do_not_cover_each_other() {
     lines.dedup();
     assert_eq!(lines.len(), 3);
 }
+
+/// Of two curves on each other both are seen: the second is dashed, in the legend too. Curves that only cross are not.
+#[test]
+fn a_curve_on_another_is_dashed() {
+    let line = |slope: f64| (0..50).map(move |i| (f64::from(i), slope * f64::from(i)));
+    let lines = |slopes: [f64; 2]| {
+        let curves = slopes.map(|slope| Curve::line(format!("{slope}"), line(slope)));
+        let panel = curves.into_iter().fold(Panel::new("t", "x"), Panel::curve);
+        let text = svg(&Figure::new("").panel(panel), Theme::Light);
+        text.matches("stroke=\"#D55E00\"").count()
+    };
+    assert!(lines([1.0, 1.0]) > 10);
+    assert_eq!(lines([1.0, -1.0]), 2, "a curve and its legend");
+}

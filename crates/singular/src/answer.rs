@@ -1,12 +1,13 @@
 //! The whole answer about a model: constraints, cases, locus, configurations, and what they are worth.
 
+use crate::assembly::has_solution;
 use crate::constraints::{Constraints, Question};
 use crate::eliminate::Undecided;
 use crate::exact::{ExactCases, exact_cases, is_symbol};
 use crate::flats::FlatBudget;
 use crate::locus::{Conditioned, Locus, share};
 use crate::mechanism::Mechanism;
-use crate::number::{SingularManifold, singular_manifold};
+use crate::number::{PARTS_OF_TIME, SingularManifold, singular_manifold};
 use crate::pieces::Piece;
 use crate::points::{Configuration, PieceState, join, points_of};
 use crate::regions::Regions;
@@ -107,6 +108,9 @@ pub struct Answer {
     pub sets: Vec<SingularSet>,
     /// Real configurations that are a manifold, looked for where bases of pieces took too long.
     pub manifold: Option<SingularManifold>,
+    /// Whether the constraints have a real solution, asked where no singular configuration shows one; `None` where that
+    /// was not asked or not decided.
+    pub has_solutions: Option<bool>,
     /// What the answer is worth.
     pub verdict: Verdict,
     /// Why something is not decided.
@@ -218,6 +222,10 @@ pub fn answer_with_progress(
         (true, false) => Verdict::Observed,
     };
     let ring = conditioned.ring;
+    let is_regular = verdict != Verdict::Unknown && !has_symbols && found.has_no_configuration();
+    let has_solutions = is_regular
+        .then(|| has_solution(&mechanism, &[], &share(&budget, PARTS_OF_TIME as usize)))
+        .flatten();
     Ok(Answer {
         mechanism,
         ring,
@@ -231,6 +239,7 @@ pub fn answer_with_progress(
         configurations: found.configurations,
         sets: found.sets,
         manifold: found.manifold,
+        has_solutions,
         verdict,
         reasons: found.reasons,
         time_budget_reached: found.is_short_of_time || is_over(),
@@ -254,6 +263,13 @@ struct Found {
 }
 
 impl Found {
+    /// Whether no real configuration was found, nor a set that may have some.
+    fn has_no_configuration(&self) -> bool {
+        self.configurations.is_empty()
+            && self.manifold.is_none()
+            && self.sets.iter().all(|set| set.is_empty)
+    }
+
     /// What the cases demand of the symbols, and numbers of configurations where one or two parameters are the only ones.
     fn conditions(
         &mut self,

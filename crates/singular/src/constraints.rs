@@ -251,8 +251,8 @@ fn gcd(a: u32, b: u32) -> u32 {
 ///
 /// Constraints of `lagrange` where there are some; all equations of a model without derivatives; otherwise the
 /// equations without derivatives in unknowns that occur differentiated elsewhere, and of those the ones that are
-/// differentiated most often. Where there is none, the equations of a driven loop: they tie a position that is
-/// differentiated to others that occur in no equation with derivatives.
+/// differentiated most often. Where there is none, or each of them only prescribes one unknown, the equations of a driven
+/// loop: they tie a position that is differentiated to others that occur in no equation with derivatives.
 pub fn position_constraints(
     model: &Model,
     locked: &[usize],
@@ -273,8 +273,12 @@ pub fn position_constraints(
         let most = chosen.iter().map(|&at| offsets[at]).max();
         chosen.retain(|&at| Some(offsets[at]) == most);
     }
-    if chosen.is_empty() {
-        chosen = occurrences.driven_loops(model, locked);
+    // A prescribed path alone is never singular: what has to follow it may be.
+    if occurrences.only_prescribe(&chosen) {
+        let loops = occurrences.driven_loops(model, locked);
+        if !loops.is_empty() {
+            chosen = loops;
+        }
     }
     if chosen.is_empty() {
         let diagnostic = Diagnostic::placeless(
@@ -330,6 +334,11 @@ impl Occurrences {
                     && (is_static || all.iter().all(|&unknown| suits(at, unknown)))
             })
             .collect()
+    }
+
+    /// Whether each of these equations has one unknown alone.
+    fn only_prescribe(&self, chosen: &[usize]) -> bool {
+        chosen.iter().all(|&at| self.unknowns[at].len() == 1)
     }
 
     /// The equations without derivatives that tie a differentiated unknown to unknowns that occur in such equations alone,

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod assembly;
 mod cases;
 mod conditions;
 mod constraints;

@@ -1,10 +1,12 @@
 //! For which values of one or two parameters there are real singular configurations, and how many: section 9 of
 //! `docs/theory/configurations.md`.
 
+use crate::assembly::has_solution;
 use crate::conditions::{Conditions, quantities};
 use crate::curves::CurveCount;
 use crate::exact::{ExactCases, is_symbol};
 use crate::locus::{Choice, Conditioned, share};
+use crate::mechanism::Mechanism;
 use crate::number::PARTS_OF_TIME;
 use daelight_algebra::real::{HermiteForm, ParametricZeros, Root, Univariate, zeros_over};
 use daelight_algebra::{
@@ -71,6 +73,9 @@ pub struct Region {
     pub count: usize,
     /// The number of cells.
     pub n_cells: usize,
+    /// Whether the constraints have a real solution in them, for regions of the whole mechanism; `None` if that was not
+    /// decided.
+    pub has_solutions: Option<bool>,
 }
 
 impl Region {
@@ -119,7 +124,7 @@ impl Conditioned<'_> {
         budget: &Budget,
     ) -> Option<Regions> {
         let (mut regions, special) = self.undivided_with_special(cases, budget)?;
-        if let Err(limit) = regions.divide(budget) {
+        if let Err(limit) = regions.divide(self.mechanism, budget) {
             regions.undecided.push((0, limit.to_string()));
         }
         regions.undecided.dedup();
@@ -369,7 +374,7 @@ impl Regions {
     }
 
     /// Divides the parameters into cells, for each piece and for all.
-    fn divide(&mut self, budget: &Budget) -> Result<(), OutOfBudget> {
+    fn divide(&mut self, mechanism: &Mechanism, budget: &Budget) -> Result<(), OutOfBudget> {
         let mut all: Vec<Polynomial> = Vec::new();
         let mut pieces = std::mem::take(&mut self.pieces);
         for piece in &mut pieces {
@@ -377,11 +382,11 @@ impl Regions {
             let value = |sample: &[RBig], variable| value_of(&self.parameters, sample, variable);
             let count = |sample: &[RBig]| piece.form.count_at(|v| value(sample, v));
             let cells = self.cells(&cuts, &count, budget)?;
-            let mut found: BTreeMap<(Vec<Ordering>, usize), Region> = BTreeMap::new();
+            let mut found = BTreeMap::new();
             for (sample, count) in &cells {
                 let sign = |p: &Polynomial| p.evaluate(|v| value(sample, v)).cmp(&RBig::ZERO);
                 let signs: Vec<Ordering> = piece.boundary.iter().map(sign).collect();
-                add_cell(&mut found, signs, sample.clone(), *count);
+                add_cell(&mut found, signs, sample.clone(), *count, None);
             }
             piece.conditions = self.conditions(&cuts, cells, &count, budget)?;
             piece.regions = found.into_values().collect();
@@ -399,14 +404,35 @@ impl Regions {
         }
         let count = |sample: &[RBig]| self.sum_at(sample);
         let cells = self.cells(&all, &count, budget)?;
+        // Between all values with singular configurations solutions neither appear nor vanish. One parameter is cut at all
+        // of them; for two that would be many curves.
+        let knows_all = self.only.is_empty() || self.parameters.len() == 1;
+        let mut finer = all.clone();
+        finer.extend(self.simplest_conditions().filter(|_| knows_all));
         let mut found = BTreeMap::new();
-        for (sample, count) in &cells {
-            add_cell(&mut found, Vec::new(), sample.clone(), *count);
+        for (sample, count) in &self.cells(&finer, &count, budget)? {
+            let has_solutions = match count {
+                0 if knows_all => {
+                    let values = self.parameters.iter().copied().zip(sample.iter().cloned());
+                    let values: Vec<(usize, RBig)> = values.collect();
+                    has_solution(mechanism, &values, &share(budget, PARTS_OF_TIME as usize))
+                }
+                0 => None,
+                _ => Some(true),
+            };
+            let sample = sample.clone();
+            add_cell(&mut found, Vec::new(), sample, *count, has_solutions);
         }
         let conditions = self.conditions(&all, cells, &count, budget)?;
         self.total = found.into_values().collect();
         self.conditions = conditions;
         Ok(())
+    }
+
+    /// For each piece that has configurations only where conditions hold, the shortest of these.
+    fn simplest_conditions(&self) -> impl Iterator<Item = Polynomial> {
+        let lists = self.only.iter().map(|(_, list)| list.iter());
+        lists.filter_map(|list| list.min_by_key(|p| p.n_terms()).cloned())
     }
 
     /// A point of each cell that polynomials cut out, with its number of configurations.
@@ -508,9 +534,7 @@ impl Regions {
             !self.lengths.contains(&variable) || *value > RBig::ZERO
         };
         // Samples are general values: away from the conditions of further pieces, and of overlaps.
-        let simplest =
-            |(_, list): &(usize, Vec<Polynomial>)| list.iter().min_by_key(|p| p.n_terms()).cloned();
-        let mut avoided: Vec<Polynomial> = self.only.iter().filter_map(simplest).collect();
+        let mut avoided: Vec<Polynomial> = self.simplest_conditions().collect();
         avoided.extend(self.overlaps.iter().cloned());
         let x = self.parameters[0];
         let Some(&y) = self.parameters.get(1) else {
@@ -541,16 +565,19 @@ fn value_of(parameters: &[usize], values: &[RBig], variable: usize) -> RBig {
 }
 
 fn add_cell(
-    found: &mut BTreeMap<(Vec<Ordering>, usize), Region>,
+    found: &mut BTreeMap<(Vec<Ordering>, usize, Option<bool>), Region>,
     signs: Vec<Ordering>,
     sample: Vec<RBig>,
     count: usize,
+    has_solutions: Option<bool>,
 ) {
-    let region = (found.entry((signs.clone(), count))).or_insert(Region {
+    let key = (signs.clone(), count, has_solutions);
+    let region = found.entry(key).or_insert(Region {
         signs,
         sample,
         count,
         n_cells: 0,
+        has_solutions,
     });
     region.n_cells += 1;
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{library, mechanism, model};
 use daelight_singular::{
-    Case, ExactCases, FlatBudget, Limits, Number, Question, answer, exact_cases, number,
+    Case, ExactCases, FlatBudget, Kept, Limits, Number, Question, answer, exact_cases, number,
 };
 use std::time::Duration;
 
@@ -142,4 +142,58 @@ fn a_list_that_was_cut_short_is_told_as_such() {
     let none = listed(9, 1.0, 1000);
     let n_flats = none.missing.map_or(0, |missing| missing.n_flats);
     assert!(none.list.is_empty() && n_flats > 0);
+}
+
+/// Links of 0.2, 0.6 and 0.4 reach 1.2 at most, and close at 0.7.
+#[test]
+fn whether_there_are_solutions_at_all() {
+    let text = "model Wiper  parameter Real a = 0.2, b = 0.6, c = 0.4, d = 0.7;  Real p, q, r;
+        equation  a*cos(p) + b*cos(q) = d + c*cos(r);  a*sin(p) + b*sin(q) = c*sin(r);  end Wiper;";
+    let ask = |text: &str, set: &[&str], question: &Question| {
+        answer(&model(text, set), question, &Limits::default()).expect("an answer")
+    };
+    for locked in [&["p"][..], &[]] {
+        let found = ask(text, &[], &locking(locked));
+        assert_eq!(
+            (found.is_empty(), found.has_solutions),
+            (Some(true), Some(true))
+        );
+        let found = ask(text, &["d=5"], &locking(locked));
+        assert_eq!(
+            (found.is_empty(), found.has_solutions),
+            (Some(true), Some(false))
+        );
+    }
+    // Positions instead of directions: two circles that do not meet.
+    let circles = "model Circles  parameter Real d = 3;  Real x, y;
+        equation  x^2 + y^2 = 1;  (x - d)^2 + y^2 = 1;  end Circles;";
+    for (set, expected) in [("d=3", Some(false)), ("d=1.5", Some(true))] {
+        let found = ask(circles, &[set], &Question::default());
+        assert_eq!(found.has_solutions, expected, "{set}");
+    }
+    let question = Question {
+        parameters: Kept::Named(vec!["d".to_string()]),
+        ..locking(&["p"])
+    };
+    let found = ask(text, &[], &question);
+    let regions = found.regions.expect("one parameter is a symbol").total;
+    let told: Vec<(usize, Option<bool>, usize)> = (regions.iter())
+        .map(|region| (region.count, region.has_solutions, region.n_cells))
+        .collect();
+    let expected = [(0, Some(false), 2), (0, Some(true), 2), (2, Some(true), 4)];
+    assert_eq!(told, expected);
+}
+
+/// A path is never singular by itself; the arm that follows it is, where it is folded (at 0) or stretched (at 2 and -2).
+#[test]
+fn the_arm_that_follows_a_path_is_looked_at() {
+    let text = "model Arm  Real a, b, x, y, vx, F;
+        equation  x = cos(a) + cos(a + b);  y = sin(a) + sin(a + b);
+          vx = der(x);  F = der(vx);  x = 1.5 - time;  y = 0;  end Arm;";
+    let found = answer(&model(text, &[]), &Question::default(), &Limits::default());
+    let found = found.expect("an answer");
+    assert_eq!(found.is_empty(), None);
+    assert_eq!(found.mechanism.n_constraints(), 4);
+    assert_eq!(found.words[0].conditions, ["sin(b) = 0"]);
+    assert_eq!(found.locus.expect("time is a symbol").factors.len(), 3);
 }

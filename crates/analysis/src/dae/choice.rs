@@ -72,7 +72,7 @@ pub fn repaired_at(
             let found = repaired.n_degrees_of_freedom();
             match dof {
                 Some(dof) if dof as u64 != found => RepairPart::Failed(format!(
-                    "the repaired structure has {found} degrees of freedom, the derivative array {dof}"
+                    "degrees of freedom: {found} by the repaired structure, {dof} by the derivative array"
                 )),
                 None if repaired.verdict() == Verdict::Unknown => RepairPart::Unverified(repaired),
                 _ => RepairPart::Repaired(repaired),

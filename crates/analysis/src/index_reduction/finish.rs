@@ -1,5 +1,6 @@
 //! From rows to a model: names, start values, comments, and the check of the result.
 
+use super::inputs::declare_derivatives;
 use super::refusal::Refusal;
 use super::rows::{Key, Layout, Row, Work};
 use super::{Groundwork, IndexReduced, Meaning};
@@ -55,10 +56,11 @@ pub(super) fn model(
         chain.push((before, positions[&(unknown, order)]));
     }
 
-    let images = images(&keys, &positions)?;
+    let mut images = images(&keys, &positions)?;
     let mut roots: Vec<ExprId> = rows.iter().flat_map(|row| [row.left, row.right]).collect();
     roots.extend(rows.iter().flat_map(|row| row.divisors.iter().copied()));
     roots.extend(&drawing);
+    declare_derivatives(&mut work, &mut model, &roots, &mut images);
     let mut renamed = rename(&mut work, &roots, &images).into_iter();
     let mut next = || renamed.next().expect("one image for each root");
     for row in &mut rows {
@@ -92,6 +94,7 @@ pub(super) fn model(
     }
     model.graph = std::mem::take(&mut work.graph);
     model.symbols = std::mem::take(&mut work.symbols);
+    model.symbols.set_signals(Vec::new());
     take_parameters(&mut model, system);
     for row in &rows {
         remarks.push(remark(row, &model));
@@ -157,7 +160,16 @@ fn name_derivatives(
         if positions.contains_key(&(unknown, order)) {
             continue;
         }
-        let name = names.of_derivative(groundwork, unknown, order);
+        let written = groundwork.system.unknowns();
+        let base = match written.get(unknown) {
+            Some(info) => info.name.as_str(),
+            None => {
+                let extra = groundwork.repaired().map(|r| r.extra_unknowns());
+                let extra = extra.and_then(|extra| extra.get(unknown - written.len()));
+                extra.map_or("w", |extra| extra.name.as_str())
+            }
+        };
+        let name = names.of_derivative(base, order);
         positions.insert((unknown, order), model.unknowns.len());
         meanings.push(Meaning { unknown, order });
         declare(model, name);
@@ -272,7 +284,8 @@ pub(super) fn take_parameters(model: &mut Model, system: &System) {
 fn declare_velocities(model: &mut Model) {
     for position in 0..model.unknowns.len() {
         if model.unknowns[position].velocity_of.take().is_some() {
-            let declaration = declared(model, model.unknowns[position].name.clone(), position);
+            let name = model.unknowns[position].name.clone();
+            let declaration = declared(model, name, DeclaredKind::Unknown, position);
             model.unknowns[position].declaration = declaration;
         }
     }
@@ -280,15 +293,17 @@ fn declare_velocities(model: &mut Model) {
 
 /// Adds an unknown.
 fn declare(model: &mut Model, name: String) {
-    let declaration = declared(model, name.clone(), model.unknowns.len());
+    let first = model.unknowns.len();
+    let declaration = declared(model, name.clone(), DeclaredKind::Unknown, first);
     model.unknowns.push(Unknown::plain(name, declaration));
 }
 
-fn declared(model: &mut Model, name: String, first: usize) -> usize {
+/// Adds a declaration of one number.
+pub(super) fn declared(model: &mut Model, name: String, kind: DeclaredKind, first: usize) -> usize {
     model.declarations.push(Declared {
         name,
         dims: Vec::new(),
-        kind: DeclaredKind::Unknown,
+        kind,
         first,
         ty: Type::Real,
         comment: String::new(),
@@ -302,12 +317,12 @@ fn declared(model: &mut Model, name: String, first: usize) -> usize {
 }
 
 /// Names that are taken.
-struct Names {
+pub(super) struct Names {
     taken: BTreeSet<String>,
 }
 
 impl Names {
-    fn of(model: &Model) -> Self {
+    pub(super) fn of(model: &Model) -> Self {
         let declared = model.declarations.iter().map(|d| d.name.clone());
         let unknowns = model.unknowns.iter().map(|u| u.name.clone());
         Self {
@@ -316,21 +331,7 @@ impl Names {
     }
 
     /// `der_x`, `der2_x`, ..., for a velocity `der_der_x`: a plain identifier that nothing else has.
-    fn of_derivative(
-        &mut self,
-        groundwork: &Groundwork<'_>,
-        unknown: usize,
-        order: usize,
-    ) -> String {
-        let written = groundwork.system.unknowns();
-        let base = match written.get(unknown) {
-            Some(info) => info.name.as_str(),
-            None => {
-                let extra = groundwork.repaired().map(|r| r.extra_unknowns());
-                let extra = extra.and_then(|extra| extra.get(unknown - written.len()));
-                extra.map_or("w", |extra| extra.name.as_str())
-            }
-        };
+    pub(super) fn of_derivative(&mut self, base: &str, order: usize) -> String {
         let mut plain = String::new();
         for character in base
             .chars()

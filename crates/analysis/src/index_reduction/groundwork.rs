@@ -51,9 +51,8 @@ impl<'a> Groundwork<'a> {
             (Ok(point), _) => point,
         };
         let at_point = |symbol: Symbol| match symbol {
-            Symbol::Time => point.time,
             Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
-            _ => f64::NAN,
+            known => written.symbols().value_at(known, point.time),
         };
         let structure = part.structure.clone();
         let form = BlockForm::new(written, &structure, system.parameters().values());
@@ -193,12 +192,11 @@ impl<'a> Groundwork<'a> {
 
     fn value(&self, symbol: Symbol) -> f64 {
         match symbol {
-            Symbol::Time => self.point.time,
             Symbol::Unknown { unknown, order } => {
                 let value = self.values.get(&(unknown, order as usize));
                 value.copied().unwrap_or(f64::NAN)
             }
-            _ => f64::NAN,
+            known => self.equations().symbols().value_at(known, self.point.time),
         }
     }
 

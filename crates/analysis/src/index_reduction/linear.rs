@@ -520,7 +520,7 @@ impl<'a> LinearReduction<'a> {
                 .system
                 .write_in(&self.graph, &self.symbols, expr, MAX_TEXT),
             is_identity: self.is_zero(expr),
-            origin: origin(row),
+            origin: origin(row, |equation| self.system.equation_name(equation)),
             equations: row.origins.keys().copied().collect(),
             expr,
         }
@@ -653,7 +653,8 @@ impl<'a> LinearReduction<'a> {
         ] {
             for solved in list {
                 let (left, right) = self.sides(&solved.row, solved.pivot, order);
-                let mut remark = origin(&solved.row);
+                let mut remark =
+                    origin(&solved.row, |equation| format!("equation {}", equation + 1));
                 let divisors = solved.row.divisors.iter().map(|&divisor| {
                     let text = system.write_in(&self.graph, &self.symbols, divisor, MAX_TEXT);
                     text.unwrap_or_else(|| "a long divisor".to_string())
@@ -715,15 +716,11 @@ fn verify(reduced: &IndexReduced, time: f64, [d, a, u, _]: [usize; 4]) -> Result
     Ok(())
 }
 
-/// "a combination of equation 1 and the first derivative of equation 2".
-fn origin(row: &LinearRow) -> String {
+/// "a combination of line 4 and the first derivative of line 5".
+fn origin(row: &LinearRow, name: impl Fn(usize) -> String) -> String {
     let names = row.origins.iter().map(|(&equation, &times)| match times {
-        0 => format!("equation {}", equation + 1),
-        _ => format!(
-            "the {} derivative of equation {}",
-            ordinal(times),
-            equation + 1
-        ),
+        0 => name(equation),
+        _ => format!("the {} derivative of {}", ordinal(times), name(equation)),
     });
     let names: Vec<String> = names.collect();
     match names.len() {

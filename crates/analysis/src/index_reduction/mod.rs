@@ -24,6 +24,7 @@
 mod finish;
 mod forms;
 mod groundwork;
+mod inputs;
 mod linear;
 mod refusal;
 mod rows;
@@ -32,6 +33,7 @@ mod strangeness;
 mod values;
 
 pub use groundwork::Groundwork;
+pub use inputs::with_inputs_kept;
 pub use linear::{ConditionResidual, LinearReduction, TimeCondition};
 pub use refusal::Refusal;
 pub use selection::{NoSelection, Preference, Selection};
@@ -110,6 +112,13 @@ impl IndexReduced {
         let first = system.unknowns().len();
         let unknowns = self.model.unknowns.get(first..).unwrap_or_default();
         unknowns.iter().map(|u| u.name.as_str()).collect()
+    }
+
+    /// Names of inputs that the model as written does not have: derivatives of others.
+    pub fn new_inputs(&self, system: &System) -> Vec<&str> {
+        let first = system.model().inputs.len();
+        let inputs = self.model.inputs.get(first..).unwrap_or_default();
+        inputs.iter().map(|input| input.name.as_str()).collect()
     }
 }
 

@@ -127,7 +127,7 @@ impl<'a> Work<'a> {
                     let number = 1 + 31 * unknown + order as usize;
                     changed(value.copied().unwrap_or(f64::NAN), number)
                 }
-                Symbol::Input { .. } => f64::NAN,
+                symbol @ Symbol::Input { .. } => self.symbols.value_at(symbol, self.time),
             })[0]
     }
 

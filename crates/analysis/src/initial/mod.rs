@@ -22,7 +22,8 @@ pub use finder::Finder;
 pub use homotopy::{Followed, follow};
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
-pub use sides::{Pin, SideChoice};
+pub(crate) use sides::pin_branches;
+pub use sides::{Pin, SideChoice, Spot};
 
 use crate::System;
 use crate::structure::Structure;
@@ -130,6 +131,12 @@ impl ConsistentPoint {
             SideChoice::One => &self.pins,
             _ => &[],
         }
+    }
+
+    /// The sides of later times of the switches that the time alone drives.
+    pub fn sides_of_time(&self, system: &System) -> Vec<Pin> {
+        let of_time = |pin: &&Pin| pin.is_of_time(system.equations());
+        self.pins.iter().filter(of_time).copied().collect()
     }
 }
 

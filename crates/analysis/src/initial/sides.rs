@@ -1,8 +1,13 @@
 //! Starts on switches: the sides that hold for later times, section 12 of `docs/theory/initial.md`.
 
-use super::{ArrayFault, ConsistentPoint, Finder, NoPoint, Request};
+use super::{ArrayFault, ConsistentPoint, Finder, NoPoint, Request, TaylorJet};
+use crate::System;
+use crate::equations::{Equations, Evaluator};
 use crate::tolerances::{RESTS, SAME_JET};
-use daelight_expr::{BinaryOp, ExprId, FaultKind, Graph, Jet, JetEvaluator, Node, UnaryOp};
+use daelight_expr::{
+    BinaryOp, Branches, ExprId, FaultKind, Graph, Jet, JetEvaluator, Node, UnaryOp, Walker,
+};
+use daelight_lang::Symbol;
 use std::cmp::Ordering;
 use std::time::Instant;
 
@@ -29,9 +34,54 @@ impl Pin {
         })
     }
 
+    /// Whether it looks at no unknown: small changes of a solution stay on its side.
+    pub fn is_of_time(&self, equations: &Equations) -> bool {
+        let (left, right) = self.operands;
+        let looked_at: Vec<ExprId> = std::iter::once(left).chain(right).collect();
+        let symbols = Walker::new().symbols(equations.graph(), &looked_at);
+        let is_unknown = |id| matches!(equations.symbols().get(id), Symbol::Unknown { .. });
+        !symbols.into_iter().any(is_unknown)
+    }
+
     /// Whether an expression looks at this switch.
     pub(super) fn is_of(&self, graph: &Graph, expr: ExprId) -> bool {
         operands(graph, expr) == Some(self.operands)
+    }
+}
+
+/// A jet at a time, on sides of the switches that it lies on.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot<'a> {
+    /// When.
+    pub time: f64,
+    /// Values and derivatives.
+    pub jet: &'a TaylorJet,
+    /// The sides; switches that are not listed follow the values.
+    pub sides: &'a [Pin],
+}
+
+impl<'a> Spot<'a> {
+    /// On no switch, or where the text decides.
+    pub fn plain((time, jet): (f64, &'a TaylorJet)) -> Self {
+        Self {
+            time,
+            jet,
+            sides: &[],
+        }
+    }
+
+    /// An evaluator of the equations there.
+    pub fn evaluator(&self, system: &System) -> Evaluator {
+        let mut evaluator = system.evaluator();
+        evaluator.pin(system.equations().graph(), self.sides);
+        evaluator.set_time(self.time);
+        for order in 0..=system.equations().order() {
+            let values: Vec<f64> = (0..system.unknowns().len())
+                .map(|j| self.jet.derivative(j, order))
+                .collect();
+            evaluator.set(order, &values);
+        }
+        evaluator
     }
 }
 
@@ -70,10 +120,15 @@ fn side_of_text(graph: &Graph, expr: ExprId) -> Ordering {
 /// Pins the branches of a tape that are listed, and lets the others follow the values.
 pub(super) fn pin(jet: &mut Jet, graph: &Graph, pins: &[Pin]) {
     let exprs: Vec<ExprId> = jet.tape().branches().collect();
-    for (branch, expr) in exprs.into_iter().enumerate() {
+    pin_branches(&exprs, jet.branches_mut(), graph, pins);
+}
+
+/// The same with the expressions of the branches.
+pub(crate) fn pin_branches(exprs: &[ExprId], branches: &mut Branches, graph: &Graph, pins: &[Pin]) {
+    for (branch, &expr) in exprs.iter().enumerate() {
         let looks_at = operands(graph, expr);
         let pin = pins.iter().find(|pin| looks_at == Some(pin.operands));
-        jet.branches_mut().pin(branch, pin.map(|pin| pin.side));
+        branches.pin(branch, pin.map(|pin| pin.side));
     }
 }
 

@@ -48,7 +48,7 @@ use verdict::{Evidence, verdict};
 pub const MAX_NUMERICAL: usize = 64;
 
 /// Highest order of the series that is tried.
-const MAX_ORDER: usize = 14;
+pub(crate) const MAX_ORDER: usize = 14;
 
 /// Everything that is known about a model at a point.
 ///

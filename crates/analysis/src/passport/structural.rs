@@ -70,7 +70,7 @@ impl StructuralPart {
         let structural = self.structure.n_degrees_of_freedom();
         match self.regularity {
             Regularity::Regular if dof != structural => Some(format!(
-                "the structure proves {structural} degrees of freedom, the ranks say {dof}"
+                "degrees of freedom: {structural} proved by the structure, {dof} by ranks"
             )),
             Regularity::Regular if nu > self.structure.structural_index() => Some(format!(
                 "the structure proves an index of at most {}, the ranks say {nu}",

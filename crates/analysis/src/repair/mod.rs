@@ -235,19 +235,19 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The names of the model, equations by number from 1 on.
+    /// The names of the model, equations by line, or by number from 1 on.
     pub fn of_system(system: &'a System) -> Self {
         Self::new(
             |symbol, text| system.write_name(symbol, text),
-            |equation| format!("equation {}", equation + 1),
+            |equation| system.equation_name(equation),
         )
     }
 
-    /// The names of the model for its reduced equations, which keep their numbers in the model.
+    /// The names of the model for its reduced equations, which keep their names in the model.
     pub fn of_reduced(system: &'a System, reduced: &'a Reduced) -> Self {
         Self::new(
             |symbol, text| system.write_name(symbol, text),
-            |equation| format!("equation {}", reduced.kept_equations()[equation] + 1),
+            |equation| system.equation_name(reduced.kept_equations()[equation]),
         )
     }
 

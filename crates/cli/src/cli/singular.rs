@@ -19,7 +19,7 @@ pub struct SingularArgs {
 
     /// Coordinates that are driven from outside, separated by commas.
     #[arg(long, value_name = "NAMES", value_parser = names)]
-    pub locked: Option<Names>,
+    pub locked: Vec<Names>,
 
     /// Parameters that stay symbols, separated by commas, or all.
     #[arg(long, value_name = "NAMES", value_parser = names)]
@@ -114,7 +114,7 @@ pub struct SweepArgs {
 
     /// Coordinates that are driven from outside, for singular-count.
     #[arg(long, value_name = "NAMES", value_parser = names)]
-    pub locked: Option<Names>,
+    pub locked: Vec<Names>,
 
     /// How long to work on a point: 60s, 500ms, 2min.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]

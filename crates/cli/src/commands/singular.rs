@@ -12,11 +12,9 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Ended {
     let wanted = Picture::wanted(&arguments.picture).map_err(|wrong| terminal.wrong(wrong))?;
     let question = Question {
         parameters: kept_parameters(arguments.parameters.as_ref()),
-        locked: arguments
-            .locked
-            .as_ref()
-            .map(|names| names.0.clone())
-            .unwrap_or_default(),
+        locked: (arguments.locked.iter())
+            .flat_map(|names| names.0.iter().cloned())
+            .collect(),
         on_curves: arguments.curves,
     };
     let limits = Limits {

@@ -179,7 +179,9 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
                 time: wanted.budget,
                 ..Default::default()
             },
-            locked: (wanted.locked.as_ref()).map_or(Vec::new(), |names| names.0.clone()),
+            locked: (wanted.locked.iter())
+                .flat_map(|names| names.0.iter().cloned())
+                .collect(),
             n_threads: wanted.threads.map(|n| n as usize),
             times: Vec::new(),
         },

@@ -42,6 +42,11 @@ pub fn linearize(found: &Linearization) -> LinearRecord {
                 .to_string(),
         );
     }
+    if let Some(switch) = &found.switch {
+        warnings.push(format!(
+            "The point lies on the switch where `{switch}`; the matrices are those of later times."
+        ));
+    }
     if found.model.d.len() > 1 {
         warnings.push(format!(
             "The model is improper: an output holds derivatives of inputs up to order {}.",

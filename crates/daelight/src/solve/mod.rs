@@ -23,7 +23,7 @@ use crate::observe::{Interrupt, Progress};
 use crate::record::side_note;
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
-use daelight_analysis::initial::{ConsistentPoint, Request};
+use daelight_analysis::initial::{ConsistentPoint, Request, Spot};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::sizes::error_sizes;
 use daelight_analysis::start::singular_at;
@@ -112,6 +112,8 @@ pub struct SolveOptions {
     pub progress: Option<Progress>,
     /// Whether singularities are told without their loci and kinds, which take longer than the run: for measures.
     pub unexplained: bool,
+    /// Whether its forces are fed to another model, so that it is an inverse one even if all of its path rests.
+    pub is_inverse: bool,
 }
 
 /// A run that seems to grow without bound is repeated with this part of its tolerance.
@@ -280,9 +282,15 @@ fn run_known(
         _ => point,
     };
     let separation = route.separation(structure);
-    let separation = separation.filter(|_| setup.prescribes(system));
-    let mut zero_dynamics = separation.and_then(|separation| {
-        ZeroDynamics::at_start(system, structure, separation, from, &point.jet)
+    let is_inverse = options.is_inverse || setup.prescribes(system);
+    let separation = separation.filter(|_| is_inverse);
+    let mut zero_dynamics = separation.map(|separation| {
+        let start = Spot {
+            time: from,
+            jet: &point.jet,
+            sides: point.sides(),
+        };
+        ZeroDynamics::at_start(system, separation, start)
     });
     if let Some(found) = &zero_dynamics {
         announce(found);

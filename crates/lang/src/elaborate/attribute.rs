@@ -294,6 +294,18 @@ impl<'a> Elaborator<'a> {
 
     /// Warns of a misspelt entry of `experiment`: the run would silently be another one. Entries of other tools pass.
     fn unknown_entry(&mut self, name: &str, span: Span) {
+        if name == "__daelight" {
+            self.error(
+                Diagnostic::warning(
+                    Code::UnknownAttribute,
+                    span,
+                    "`__daelight` stands inside `experiment`, so it is left out",
+                )
+                .label("not read here")
+                .help("close `experiment(…)` before it"),
+            );
+            return;
+        }
         if let Some(near) = nearest(name, ["StartTime", "StopTime", "Tolerance", "Interval"]) {
             self.error(
                 Diagnostic::warning(

@@ -568,7 +568,7 @@ impl<'a> Elaborator<'a> {
                 )
                 .label("declared here")
                 .help(if is_parameter {
-                    "remove it, or check the spelling where it should appear".to_string()
+                    "write it where it should appear, perhaps in an equation that is missing, or remove it".to_string()
                 } else {
                     format!(
                         "remove it, or write the equation that determines `{}`",

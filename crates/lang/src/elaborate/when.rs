@@ -89,6 +89,7 @@ impl<'a> Elaborator<'a> {
                         span,
                         "an equality with the time holds at a single time, and no `when` sees it become true",
                     )
+                    .label("true at one time alone")
                     .help("write `>=`: a `when` acts once, where its condition becomes true"),
                 ));
             }
@@ -187,6 +188,10 @@ impl<'a> Elaborator<'a> {
                 );
             }
             if let Some(ty) = target.ty() {
+                let is_truth = |ty: Option<Type>| ty == Some(Type::Boolean);
+                if is_truth(Some(ty)) != is_truth(value.ty()) {
+                    self.require_type(&value, ty, self.ast.span(right))?;
+                }
                 self.require_whole(&value, ty, self.ast.span(right))?;
             }
             for (&target, &value) in target.elements().iter().zip(value.elements()) {

@@ -119,6 +119,16 @@ impl Parser<'_> {
             );
             return None;
         }
+        if self.at(Kind::Semicolon) {
+            let span = self.ast.span(left);
+            let text = self.word(span);
+            self.report(
+                Diagnostic::error(Code::Syntax, span, "an equation needs two sides")
+                    .label("this is one side")
+                    .help(format!("write what it equals: `{text} = …`")),
+            );
+            return None;
+        }
         self.expected("`=`");
         None
     }

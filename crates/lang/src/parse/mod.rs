@@ -254,8 +254,46 @@ impl<'a> Parser<'a> {
             (Kind::Ident, Kind::Quoted) if touches && word == "''" => {
                 format!("write the second derivative as `der(der({before}))`")
             }
+            (_, Kind::BraceClose) if what == "`)`" => {
+                "remove this `}`, or write the `{` that it should close".to_string()
+            }
+            (_, Kind::Semicolon) if what == "`)`" => match self.line_left_open() {
+                Some(line) => format!(
+                    "line {line} opens a `(` that it does not close: put `)` where it should end, or here"
+                ),
+                None => syntax_help(what, self.kind(), same_line),
+            },
             _ => syntax_help(what, self.kind(), same_line),
         }
+    }
+
+    /// The last line of the element before this word that opens more parentheses than it closes, and goes on behind the
+    /// last of them.
+    fn line_left_open(&self) -> Option<usize> {
+        let line_of = |at: usize| {
+            let before = &self.text[..self.tokens[at].span.start as usize];
+            1 + before.matches('\n').count()
+        };
+        let here = line_of(self.position);
+        let (mut line, mut balance, mut ends_open) = (here, 0_i32, false);
+        for at in (0..self.position).rev() {
+            let (kind, own) = (self.tokens[at].kind, line_of(at));
+            if kind == Kind::Semicolon {
+                break;
+            }
+            if own != line {
+                if line != here && balance > 0 && !ends_open {
+                    return Some(line);
+                }
+                (line, balance, ends_open) = (own, 0, kind == Kind::ParenOpen);
+            }
+            balance += match kind {
+                Kind::ParenOpen => 1,
+                Kind::ParenClose => -1,
+                _ => 0,
+            };
+        }
+        (line != here && balance > 0 && !ends_open).then_some(line)
     }
 
     /// Takes a word that must come here. At the end of a line its absence is reported, and reading

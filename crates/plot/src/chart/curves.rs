@@ -25,8 +25,27 @@ struct Entry {
 }
 
 impl Chart<'_> {
-    /// The colour of a curve, and whether it is dashed because the colours are used up.
-    fn pen(&self, number: usize, theme: Theme) -> (RGBColor, bool) {
+    /// Whether a curve would hide an earlier one: over more than half of their points they are closer than a line is wide.
+    fn hides_another(&self, number: usize, frame: &Area) -> bool {
+        let is_line = |at: usize| self.panel.curves[at].stroke == Stroke::Line;
+        if self.panel.map.is_some() || self.panel.has_equal_axes || !is_line(number) {
+            return false;
+        }
+        let own = &self.curves[number];
+        let n = own.iter().flatten().count();
+        let height = |point: &Option<Place>| point.map(|point| self.to_pixels(frame, point).1);
+        (0..number).filter(|&at| is_line(at)).any(|at| {
+            let pairs = own.iter().zip(&self.curves[at]);
+            let is_same = |(a, b): &(&Option<Place>, &Option<Place>)| {
+                a.map(|a| a.0) == b.map(|b| b.0)
+                    && (height(a).zip(height(b))).is_some_and(|(a, b)| (a - b).abs() < CURVE_WIDTH)
+            };
+            own.len() == self.curves[at].len() && 2 * pairs.filter(is_same).count() > n
+        })
+    }
+
+    /// The colour of a curve, and whether it is dashed because the colours are used up or another curve lies below it.
+    fn pen(&self, number: usize, frame: &Area, theme: Theme) -> (RGBColor, bool) {
         let curve = &self.panel.curves[number];
         let faded = |colour| mix(colour, theme.page(), curve.strength);
         // Over the areas of a map the first curve has the colour of the ink.
@@ -38,7 +57,8 @@ impl Chart<'_> {
         let n_ink = others.filter(|other| other.is_ink).count();
         let colour =
             (curve.colour).unwrap_or((number - n_ink).saturating_sub(usize::from(is_over_map)));
-        let is_dashed = curve.is_dashed || colour / N_COLOURS % 2 == 1;
+        let is_dashed =
+            curve.is_dashed || (colour / N_COLOURS % 2 == 1) != self.hides_another(number, frame);
         (faded(theme.colour(colour)), is_dashed)
     }
 
@@ -50,7 +70,7 @@ impl Chart<'_> {
         canvas: &mut Canvas,
     ) {
         let curve = &self.panel.curves[number];
-        let (colour, is_dashed) = self.pen(number, theme);
+        let (colour, is_dashed) = self.pen(number, frame, theme);
         let points: Vec<Option<Place>> = (self.curves[number].iter())
             .map(|point| point.map(|point| self.to_pixels(frame, point)))
             .collect();
@@ -142,7 +162,7 @@ impl Chart<'_> {
             let curve = &self.panel.curves[entry.curve];
             let width = curve.width * CURVE_WIDTH + 0.4;
             let is_line = matches!(curve.stroke, Stroke::Line | Stroke::Links);
-            let (colour, is_dashed) = self.pen(entry.curve, theme);
+            let (colour, is_dashed) = self.pen(entry.curve, frame, theme);
             let x = frame.left + entry.x;
             let first = area.top + self.title_height() + 13.0;
             let y = first + entry.line as f64 * LEGEND_LINE;

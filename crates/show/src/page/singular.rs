@@ -77,6 +77,7 @@ pub(super) fn sentence(report: &SingularRecord) -> Vec<Inline> {
 
 fn found(report: &SingularRecord) -> String {
     match report.n_configurations {
+        _ if report.has_solutions == Some(false) => capitalised(&report.found()),
         _ if report.empty == Some(true) => format!("There is {}", report.found()),
         Some(_) => capitalised(&report.found()),
         None => "Singular configurations depend on conditions".to_string(),
@@ -138,15 +139,15 @@ fn conditions(report: &SingularRecord) -> Option<Element> {
         return None;
     }
     let header = [
-        "vanishes",
+        "condition",
         "for the parts",
         "possible with positive lengths",
     ];
-    let caption = "They occur, over the complex numbers, where one of these vanishes";
+    let caption = "They occur, over the complex numbers, where one of these holds";
     let mut table = Grid::new(caption, &header);
     for factor in report.locus.iter().take(MAX_LISTED) {
         table.row([
-            Inline::code(short(&factor.factor)),
+            Inline::code(short(&factor.condition)),
             Inline::code(factor.subsystem.join(", ")),
             Inline::text(if factor.physical { "yes" } else { "no" }),
         ]);

@@ -54,6 +54,8 @@ pub struct SingularRecord {
     pub n_configurations: Option<usize>,
     /// Whether there is none; `null` when that is not decided or a matter of the symbols.
     pub empty: Option<bool>,
+    /// Whether the constraints have a real solution; `null` when that was not asked or not decided.
+    pub has_solutions: Option<bool>,
     /// `proved`, `observed` or `unknown`.
     pub verdict: &'static str,
     /// What the verdict rests on.
@@ -92,10 +94,24 @@ impl SingularRecord {
     /// What was found, in a few words.
     pub fn found(&self) -> String {
         match (self.n_configurations, self.empty) {
+            _ if self.has_solutions == Some(false) => {
+                "the constraints have no real solution at these values: nothing can be singular"
+                    .to_string()
+            }
             (_, Some(true)) => "no real singular configuration".to_string(),
             (Some(n), _) if self.has_sets() => {
-                let isolated = count(n, "further real configuration");
-                format!("sets of singular configurations, and {isolated} found")
+                let is_real = self.sets.iter().any(|set| set.real_dimension.is_some());
+                let sets = match is_real || self.manifold.is_some() {
+                    true => "infinitely many real singular configurations",
+                    false => "sets of singular configurations",
+                };
+                match n {
+                    0 => sets.to_string(),
+                    n => format!(
+                        "{sets}, and {} found",
+                        count(n, "further real configuration")
+                    ),
+                }
             }
             (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
             (None, _) => "conditions on the symbols as above".to_string(),
@@ -127,6 +143,8 @@ pub struct SingularCaseRecord {
 pub struct LocusFactorRecord {
     /// It vanishes.
     pub factor: String,
+    /// That as an equation, solved where it is linear in its only symbol.
+    pub condition: String,
     /// Whether it can vanish with positive lengths; `false` is proved.
     pub physical: bool,
     /// Whether it is proved to be irreducible.
@@ -213,6 +231,8 @@ pub struct RegionRecord {
     pub count: usize,
     /// Cells of the division that have it.
     pub cells: usize,
+    /// Whether the constraints have a real solution there; `null` for a single piece, or when that was not decided.
+    pub has_solutions: Option<bool>,
 }
 
 /// The number of real configurations on arcs of curves, or at points.

@@ -25,7 +25,10 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     let s = &report.statistics;
     page.push_str(&wrapped(&format!(
         "{} by {}, {} rejected; {}, {}; largest constraint residual {}.",
-        count(s.steps, "step"),
+        match s.steps {
+            0 => "no whole step".to_string(),
+            steps => count(steps, "step"),
+        },
         report.method,
         s.rejected,
         count(s.jets, "jet"),
@@ -337,6 +340,7 @@ pub fn singularity_text(found: &SingularityRecord) -> String {
             Some(role) => format!(", {role}"),
             None => String::new(),
         };
+        let locus = cut(locus, 160);
         text.push_str(&wrapped(&format!("where {locus} = 0{role}")));
     }
     if !found.equations.is_empty() {

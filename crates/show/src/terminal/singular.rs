@@ -113,25 +113,32 @@ fn page_of_sets(report: &SingularRecord, lines: &mut Vec<String>) {
 }
 
 fn page_of_regions(report: &SingularRecord, lines: &mut Vec<String>) {
-    let told = |number: usize, sample: &Map<String, Value>, cells: String| {
+    let told = |what: String, sample: &Map<String, Value>, cells: String| {
         let sample: Vec<String> = (sample.iter())
             .map(|(name, value)| {
                 let value = value.as_f64().unwrap_or(f64::NAN);
                 format!("{name} = {}", tidy_number(value))
             })
             .collect();
-        let number = match number {
-            0 => "no real configuration".to_string(),
-            number => count(number, "real configuration"),
-        };
-        let sample = sample.join(", ");
-        match cells.as_str() {
-            "1 cell" => format!("{number}; tried at {sample}"),
-            _ => format!("{number} in {cells}, for example at {sample}"),
-        }
+        format!("{what} in {cells}, for example at {}", sample.join(", "))
     };
-    let in_cells =
-        |region: &RegionRecord| told(region.count, &region.sample, count(region.cells, "cell"));
+    let number = |number: usize| match number {
+        0 => "no real configuration".to_string(),
+        number => count(number, "real configuration"),
+    };
+    let in_cells = |region: &RegionRecord| {
+        let what = match region.has_solutions {
+            Some(false) => "no solution of the constraints at all".to_string(),
+            Some(true) if region.count == 0 => "solutions, none of them singular,".to_string(),
+            _ => number(region.count),
+        };
+        let noun = if region.sample.len() == 1 {
+            "interval"
+        } else {
+            "region"
+        };
+        told(what, &region.sample, count(region.cells, noun))
+    };
     for piece in &report.regions {
         let senses = match piece.senses.is_empty() {
             true => String::new(),
@@ -144,7 +151,10 @@ fn page_of_regions(report: &SingularRecord, lines: &mut Vec<String>) {
         );
         if !piece.conditions.is_empty() {
             lines.push(wrapped(&title));
-            page_of_conditions(&piece.conditions, &piece.quantities, lines);
+            let most = piece.counts.iter().map(|region| region.count).max();
+            page_of_conditions(&piece.conditions, &piece.quantities, most, lines);
+            let not_counted = piece.exceptional.iter().take(MAX_LISTED);
+            lines.extend(not_counted.map(|p| format!("    not counted where {} = 0", short(p))));
             continue;
         }
         if !piece.counts.iter().any(|region| region.count > 0) {
@@ -172,7 +182,8 @@ fn page_of_regions(report: &SingularRecord, lines: &mut Vec<String>) {
                 .map(|region| format!("    {}", in_cells(region))),
         );
         if report.regions.len() > 1 {
-            page_of_conditions(&report.conditions, &report.quantities, lines);
+            let most = report.counts.iter().map(|region| region.count).max();
+            page_of_conditions(&report.conditions, &report.quantities, most, lines);
         }
     }
     for (dimension, title, noun) in [
@@ -190,16 +201,17 @@ fn page_of_regions(report: &SingularRecord, lines: &mut Vec<String>) {
         let records = report.curve_counts.iter().rev();
         for record in records.filter(|record| record.dimension == dimension) {
             let cells = count(record.cells, noun);
-            let text = told(record.count, &record.sample, cells);
+            let text = told(number(record.count), &record.sample, cells);
             lines.push(format!("    {text}"));
         }
     }
 }
 
-/// Real conditions, with short names for long quantities.
+/// Real conditions, with short names for long quantities. Where the greatest number is reached it is the number.
 fn page_of_conditions(
     conditions: &[CountConditionRecord],
     quantities: &[QuantityRecord],
+    most: Option<usize>,
     lines: &mut Vec<String>,
 ) {
     let mut names: Vec<(&str, String)> = Vec::new();
@@ -219,12 +231,14 @@ fn page_of_conditions(
     for condition in conditions {
         let mut lists = condition.any_of.iter();
         let first = lists.next().map(|all| inequalities(all, &name));
+        let number = match most == Some(condition.at_least) {
+            true => condition.at_least.to_string(),
+            false => format!("at least {}", condition.at_least),
+        };
         lines.push(match first.filter(|text| !text.is_empty()) {
-            Some(first) if first == "everywhere" => {
-                format!("    at least {} everywhere", condition.at_least)
-            }
-            Some(first) => format!("    at least {} where {first}", condition.at_least),
-            None => format!("    at least {} for all values", condition.at_least),
+            Some(first) if first == "everywhere" => format!("    {number} everywhere"),
+            Some(first) => format!("    {number} where {first}"),
+            None => format!("    {number} for all values"),
         });
         for all in lists.by_ref().take(MAX_LISTED) {
             lines.push(format!("        or {}", inequalities(all, &name)));
@@ -262,7 +276,7 @@ fn page_of_locus(report: &SingularRecord, lines: &mut Vec<String>) {
             "more occur"
         };
         lines.push(format!(
-            "{more}, over the complex numbers, where one of these vanishes:"
+            "{more}, over the complex numbers, where one of these holds:"
         ));
     }
     let mut subsystem: Option<&[String]> = None;
@@ -276,7 +290,7 @@ fn page_of_locus(report: &SingularRecord, lines: &mut Vec<String>) {
         } else {
             "   (not with positive lengths)"
         };
-        lines.push(format!("    {}{remark}", short(&factor.factor)));
+        lines.push(format!("    {}{remark}", short(&factor.condition)));
     }
     if report.locus.len() > 2 * MAX_LISTED {
         let more = report.locus.len() - 2 * MAX_LISTED;

@@ -85,7 +85,7 @@ impl Work<'_> {
             entries: cleaned.entries.clone(),
             origins: self.joined_origins(terms),
             label: if replaced < self.n_written {
-                format!("new {}", (self.names.equation)(replaced))
+                format!("{} as replaced", (self.names.equation)(replaced))
             } else {
                 self.rows[replaced].label.clone()
             },

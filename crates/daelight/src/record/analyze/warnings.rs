@@ -41,11 +41,19 @@ pub(in crate::record) fn warnings_of_start(system: &System, passport: &Passport)
 
 pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<String> {
     let mut warnings = Vec::new();
-    let advice = match &passport.verdict {
-        PointVerdict::Singular { .. } => " Look beside it with --at.",
-        _ => " Try another point with --at or --point.",
+    let divisor = match &passport.point {
+        Err(NoPoint::Fault(initial::ArrayFault::Equation(fault))) => system.zero_divisor(fault),
+        _ => None,
     };
-    verdict_warnings(system, passport, advice, &mut warnings);
+    let advice = match (&passport.verdict, divisor) {
+        (_, Some((parameters, divisor))) => format!(
+            " Give {} another value: `{divisor}` is 0 and stands in a denominator.",
+            parameters.join(" or ")
+        ),
+        (PointVerdict::Singular { .. }, _) => " Look beside it with --at.".to_string(),
+        _ => " Try another point with --at or --point.".to_string(),
+    };
+    verdict_warnings(system, passport, &advice, &mut warnings);
     other_warnings(system, passport, &mut warnings);
     warnings.extend(crate::analyze::silent_inputs(system));
     warnings
@@ -81,8 +89,17 @@ fn other_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
     if let Some(indices) = passport.indices() {
         let (u, v) = (indices.strangeness.n_free, indices.strangeness.n_redundant);
         if passport.structural.is_some() && (u > 0 || v > 0) {
+            // A linear system that leaves 0 = 0 holds nothing that could contradict.
+            let linear = passport.linear.as_ref();
+            let is_redundant = linear.is_some_and(|linear| {
+                !linear.conditions.is_empty() && linear.conditions.iter().all(|c| c.is_identity)
+            });
+            let what = match is_redundant {
+                true => "redundant",
+                false => "redundant or contradictory",
+            };
             warnings.push(format!(
-                "The equations do not determine the unknowns: {} free, {} redundant or contradictory. There is no differentiation or tractability index.",
+                "The equations do not determine the unknowns: {} free, {} {what}. There is no differentiation or tractability index.",
                 count(u, "unknown"),
                 count(v, "equation")
             ));

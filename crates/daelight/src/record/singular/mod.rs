@@ -3,13 +3,14 @@
 mod regions;
 
 use crate::drawing::Drawing;
+use daelight_algebra::{Polynomial, RBig, integer};
 use daelight_lang::{Equation, Model, Origin};
-use daelight_show::count;
 use daelight_show::record::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord, ManifoldRecord,
     PieceRegionsRecord, SingularCaseRecord, SingularRecord, SingularSetRecord,
 };
 use daelight_show::scene::{Frame, Scene};
+use daelight_show::{count, tidy_number};
 use daelight_singular::{Answer, CaseWords, Configuration, PieceState, Values};
 use regions::{condition_records, named, region_records};
 use serde_json::{Map, Value};
@@ -80,6 +81,7 @@ pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
             .is_none()
             .then_some(answer.configurations.len()),
         empty: answer.is_empty(),
+        has_solutions: answer.has_solutions,
         verdict: answer.verdict.word(),
         certificate: certificate(answer),
         reasons: answer.reasons.clone(),
@@ -170,6 +172,7 @@ fn locus_records(
         let smallest = words.min_by_key(|words| words.carrying.len());
         locus.push(LocusFactorRecord {
             factor: answer.text(&factor.polynomial),
+            condition: condition(answer, &factor.polynomial),
             physical: factor.is_physical,
             irreducible: factor.is_irreducible,
             subsystem: smallest
@@ -187,6 +190,21 @@ fn locus_records(
     }
     let exceptional = answer.texts(&found.exceptional);
     (locus, components, exceptional)
+}
+
+/// That a polynomial vanishes, as an equation: solved where it is linear in its only symbol.
+fn condition(answer: &Answer, p: &Polynomial) -> String {
+    if let [variable] = p.variables()[..]
+        && p.degree(variable) == 1
+        && answer.ring.square(variable).is_none()
+    {
+        let value = |at: i32| integer::rational_to_f64(&p.evaluate(|_| RBig::from(at)));
+        let (at_zero, at_one) = (value(0), value(1));
+        let name = &answer.ring.variables()[variable].name;
+        let zero = -at_zero / (at_one - at_zero);
+        return format!("{name} = {}", tidy_number(zero + 0.0));
+    }
+    format!("{} = 0", answer.text(p))
 }
 
 fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRecord {

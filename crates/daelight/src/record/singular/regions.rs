@@ -63,6 +63,7 @@ pub(super) fn region_records(
             sample: named(answer, regions, &region.sample_values()),
             count: region.count,
             cells: region.n_cells,
+            has_solutions: region.has_solutions,
         })
         .collect()
 }
