@@ -7,19 +7,16 @@ use crate::solve::SAME_START_TOLERANCES;
 use crate::{Setup, SolveOptions};
 use daelight_lang::{Diagnostic, Model, MovedBy};
 
-/// Directions that are carried together where all are carried forwards.
-const TOGETHER: usize = 8;
-
 /// A derivative of the number that was carried forwards, and the size of its terms.
 struct Carried {
     value: f64,
     size: f64,
 }
 
-/// A direction of parameters, and the start value that counts most.
+/// A direction of parameters, and the start value that counts most, with its size.
 struct Direction {
     parameters: Vec<(usize, f64)>,
-    start: Option<usize>,
+    start: Option<(usize, f64)>,
     /// What the gradient says of both, and the size of its terms.
     says: Vec<Carried>,
 }
@@ -45,8 +42,8 @@ impl Work {
             }
         }
         let mut found = Vec::new();
-        for some in wanted.chunks(TOGETHER) {
-            let carried = self.carried(&self.model, some, options);
+        for one in wanted {
+            let carried = self.carried(&self.model, &[*one], options);
             let carried = carried.map_err(|because| {
                 refused(format!(
                     "its adjoint is not confirmed by forward derivatives, and of these not all are there: {because}"
@@ -76,9 +73,12 @@ impl Work {
         let mut moved: Vec<MovedBy> = Vec::new();
         let with = self.model.with_direction(&direction.parameters);
         moved.extend(with.iter().map(|(_, at)| MovedBy::Parameter(*at)));
-        moved.extend(direction.start.map(MovedBy::Start));
+        moved.extend(direction.start.map(|(unknown, _)| MovedBy::Start(unknown)));
         let model = with.as_ref().map_or(&self.model, |(model, _)| model);
-        let carried = self.carried(model, &moved, options)?;
+        let mut carried = self.carried(model, &moved, options)?;
+        if let (Some((_, size)), Some(last)) = (direction.start, carried.last_mut()) {
+            (last.value, last.size) = (size * last.value, size * last.size);
+        }
         let most = SAME_START_TOLERANCES * self.base.rtol;
         let mut pairs = carried.iter().zip(&direction.says);
         Ok(pairs.all(|(carried, says)| {
@@ -120,7 +120,7 @@ impl Work {
                 }
                 MovedBy::Start(unknown) if by.abs() * own(moved) > most => {
                     most = by.abs() * own(moved);
-                    start = Some((unknown, *by));
+                    start = Some((unknown, own(moved), *by));
                 }
                 MovedBy::Start(_) => {}
             }
@@ -128,10 +128,11 @@ impl Work {
         if !found.parameters.is_empty() {
             found.says.push(says);
         }
-        if let Some((unknown, value)) = start {
+        if let Some((unknown, own, by)) = start {
+            let value = own * by;
             let size = value.abs();
             found.says.push(Carried { value, size });
-            found.start = Some(unknown);
+            found.start = Some((unknown, own));
         }
         found
     }
