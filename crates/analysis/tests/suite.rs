@@ -5,6 +5,7 @@ mod arm;
 mod common;
 mod elimination;
 mod faults;
+mod folds;
 mod identity;
 mod indices;
 mod initial;

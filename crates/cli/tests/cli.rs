@@ -374,7 +374,7 @@ fn slips_are_told_with_what_to_write() {
         (
             &["solve", "-", "--stop", "x"],
             plain.clone(),
-            "use '--stop-when'",
+            "use '--to' for a time, '--stop-when' for a condition",
         ),
         (
             &["solve", "-", "--points", "-3"],

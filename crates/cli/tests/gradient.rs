@@ -36,7 +36,7 @@ fn chain(index: usize) -> String {
 }
 
 #[test]
-fn ten_models_of_index_0_to_5_agree_with_forward_derivatives_and_differences_of_runs() {
+fn models_of_index_0_to_5_agree_with_forward_derivatives_and_differences_of_runs() {
     let texts: Vec<String> = [3, 4, 5].map(chain).to_vec();
     let of_text = |at: usize, loss, p| ("-", Some(texts[at].as_str()), "1", loss, p);
     let cases = [
@@ -45,6 +45,7 @@ fn ten_models_of_index_0_to_5_agree_with_forward_derivatives_and_differences_of_
         ("cstr", None, "0.1", "V", "F"),
         ("akzo-nobel", None, "20", "y1 + 3*y4", "k1"),
         ("pendulum", None, "1", "x*lambda", "L"),
+        ("pendulum-3d", None, "1", "p[1]*z", "m"),
         ("delta-robot", None, "0.05", "p[1]", "l1"),
         ("e1-complete", None, "0.1", "x2", "k"),
         of_text(0, "w + x2", "p"),

@@ -2,13 +2,15 @@
 
 use crate::point::read_point;
 use crate::record::condition_text;
+use crate::rectangular::contradiction_at;
 use daelight_analysis::System;
 use daelight_analysis::initial::{ArrayFault, NoPoint, Obstacle, Request, Row};
-use daelight_analysis::passport::Regularity;
+use daelight_analysis::passport::{Passport, Regularity};
 use daelight_analysis::start::{
     Condition, Conflict, Others, Outcome, Remedy, SingularStart, StartRequest, find_start,
 };
-use daelight_lang::{Code, Diagnostic, Span, shorten};
+use daelight_expr::Walker;
+use daelight_lang::{Code, Diagnostic, Span, Symbol, shorten};
 use daelight_show::{count, tidy_number};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -93,6 +95,9 @@ pub fn refused_at_start(
         budget: budget.unwrap_or(DEFAULT_BUDGET),
     };
     let request = start_request(system, &options).ok()?;
+    if let Some(contradiction) = contradiction_at(system, request.time) {
+        return Some(contradiction);
+    }
     match find_start(system, &request) {
         Outcome::Conflict(conflict) => Some(conflict_diagnostic(system, &conflict)),
         Outcome::Missing {
@@ -175,6 +180,9 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
     diagnostic.help(shorten(&remedy_text(system, conflict), 300))
 }
 
+/// Said of each of several equations where none alone stands in the way.
+const IN_PART: &str = "one of these cannot hold with them";
+
 /// The places of a conflict in the order of the text, each with what it demands or breaks.
 fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<String>)> {
     let mut places: Vec<(Span, Vec<String>)> = Vec::new();
@@ -207,7 +215,8 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
         let span = system.written()[broken.equation].span;
         let gives = match broken.value {
             Some(value) => format!("gives {}, not 0", tidy_number(value)),
-            None => "cannot hold with them".to_string(),
+            None if broken.together_with.is_empty() => "cannot hold with them".to_string(),
+            None => IN_PART.to_string(),
         };
         put(
             span,
@@ -221,6 +230,9 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
                 None => gives,
             },
         );
+        for &equation in broken.together_with.iter().take(MAX_SHOWN) {
+            put(system.written()[equation].span, IN_PART.to_string());
+        }
     }
     places
 }
@@ -359,15 +371,54 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
         }
         _ => {}
     }
-    let help = match fixed_in_block(system, singular) {
-        Some((name, value)) => format!(
+    diagnostic.help(way_from(system, singular))
+}
+
+/// What to do about a singular start.
+fn way_from(system: &System, singular: &SingularStart) -> String {
+    match (lacking(system, &singular.passport), fixed_in_block(system, singular)) {
+        (Some(lacking), _) => lacking,
+        (None, Some((name, value))) => format!(
             "`{name}` is fixed at {} there: give it another start value, or leave out its `fixed` and ask for the nearest regular \
              start with --nearest-regular",
             tidy_number(value)
         ),
-        None => "start at another time with --at, or ask for the nearest regular start with --nearest-regular".to_string(),
+        (None, None) if depends_on_time(system) => {
+            "start at another time with --at, or ask for the nearest regular start with --nearest-regular".to_string()
+        }
+        (None, None) => {
+            "start from other values, or ask for the nearest regular start with --nearest-regular".to_string()
+        }
+    }
+}
+
+/// What to write where unknowns are free and equations follow from the others: no other start and no other time changes that.
+pub(crate) fn lacking(system: &System, passport: &Passport) -> Option<String> {
+    let found = passport.indices()?.strangeness;
+    if found.n_free == 0 || found.n_redundant == 0 {
+        return None;
+    }
+    let free = passport.numerical.as_ref().ok()?.free.iter().copied();
+    let free = match names(system, free) {
+        free if free.is_empty() => String::new(),
+        free => format!(", such as one for {free},"),
     };
-    diagnostic.help(help)
+    let (missing, implied) = match found.n_redundant {
+        1 => ("an equation that is missing", "one that the others imply"),
+        _ => (
+            "the equations that are missing",
+            "those that the others imply",
+        ),
+    };
+    Some(format!("write {missing}{free} in the place of {implied}"))
+}
+
+/// Whether the time stands in the equations.
+fn depends_on_time(system: &System) -> bool {
+    let equations = system.equations();
+    let symbols = Walker::new().symbols(equations.graph(), equations.residuals());
+    let mut symbols = symbols.into_iter();
+    symbols.any(|id| matches!(equations.symbols().get(id), Symbol::Time))
 }
 
 /// An unknown with a fixed start in the equations that are singular, where the time is not what makes them so.
@@ -443,12 +494,13 @@ pub fn missing_diagnostic(
         Some(_) => {
             "allow more time with --budget, or give start values closer to a consistent point"
         }
-        None if matches!(no_point, NoPoint::Fault(_)) => {
-            "start where every equation and its derivatives have a value: with other start values, or at another time"
-        }
+        None if matches!(no_point, NoPoint::Fault(_)) => HAVE_VALUES,
         None => "give start values closer to a consistent point",
     })
 }
+
+/// What to do where an expression has no value.
+const HAVE_VALUES: &str = "start where every equation and its derivatives have a value: with other start values, or at another time";
 
 /// Most equations and most values of a block that are shown.
 const MAX_SHOWN: usize = 4;
@@ -513,6 +565,9 @@ fn way_out(system: &System, obstacle: &Obstacle, unknowns: &str) -> String {
             "give {} another value: `{divisor}` is 0 and stands in a denominator",
             parameters.join(" or ")
         );
+    }
+    if obstacle.is_forced {
+        return HAVE_VALUES.to_string();
     }
     let known = names(system, obstacle.known.iter().map(|known| known.0));
     let or_change = match known.is_empty() {

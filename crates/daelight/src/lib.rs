@@ -73,7 +73,7 @@ pub use linearize::{Linearization, LinearizeOptions, linearize};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use parts::{PartsExample, parts_examples};
 pub use pull::{Pulled, PulledPosition};
-pub use rectangular::{contradiction, least_norm, rectangular, settled};
+pub use rectangular::{contradiction, contradiction_at, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
 pub use sensitivity::{Sensitivities, sensitivities, sensitivities_with_events};

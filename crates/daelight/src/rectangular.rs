@@ -134,6 +134,14 @@ pub fn contradiction(
     Some(in_components(system, &condition.equations, diagnostic))
 }
 
+/// The same at one time: a linear model that no solution goes through then, as [`settled`] sees it.
+pub fn contradiction_at(system: &System, time: f64) -> Option<Diagnostic> {
+    let reduction = rectangular(system, time).ok().flatten()?;
+    let interval = (time, time);
+    let is_told = reduction.free().is_empty() || is_violated(&reduction, interval);
+    contradiction(system, &reduction, interval).filter(|_| is_told)
+}
+
 /// Adds which components equations belong to, and points at the last connection among them, which the model itself has.
 fn in_components(system: &System, equations: &[usize], mut diagnostic: Diagnostic) -> Diagnostic {
     let mut components: Vec<&str> = Vec::new();

@@ -16,13 +16,13 @@ use crate::singular_time::{TimeDerivative, time_derivatives};
 use crate::solve::{NoRun, SAME_START_TOLERANCES, START_ORDER, start_request};
 use crate::stop_time::{StopDerivative, stop_derivative};
 use crate::{Setup, Solution, SolveOptions};
-use daelight_analysis::System;
 use daelight_analysis::initial::{
     ConsistentPoint, Finder, Request, Row, StageOffsets, TaylorJet, consistent_point,
 };
 use daelight_analysis::linearize::Variations;
 use daelight_analysis::start::freedom_at;
 use daelight_analysis::structure::Structure;
+use daelight_analysis::{System, UnknownInfo};
 use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp, Walker};
 use daelight_lang::{Code, Diagnostic, Model, MovedBy, Symbol, Variation, nearest};
 
@@ -494,6 +494,8 @@ fn start(
         ));
     };
     let x = jet.values();
+    let keeping = keeping(system, &asked, x, options);
+    let is_free = !freedom.free.is_empty();
     let is_placed = options.place.point.is_some() || !options.place.values.is_empty();
     let infos = varied.unknowns().iter();
     let mut guess: Vec<f64> = infos
@@ -521,10 +523,12 @@ fn start(
     for (k, &direction) in directions.iter().enumerate() {
         let first = stride * (k + 1);
         for unknown in 0..n {
-            given[first + unknown] = asked.is_given(unknown);
+            // Where nothing is free all values follow, moved or not.
+            given[first + unknown] = keeping[unknown] || (!is_free && asked.is_given(unknown));
         }
         if let MovedBy::Start(unknown) = direction {
-            (guess[first + unknown], given[first + unknown]) = (1.0, true);
+            guess[first + unknown] = 1.0;
+            given[first + unknown] |= !asked.is_given(unknown);
         }
         conditions.extend(using.clone().map(|row| match row {
             Row::Value { unknown, .. } => Row::Value {
@@ -545,8 +549,7 @@ fn start(
         ..asked.clone()
     };
     let point = start_at((varied, offsets), &request, jet)?;
-    let is_free = !freedom.free.is_empty();
-    let warnings = moved(system, &asked, x, options).filter(|_| is_free);
+    let warnings = moved(system, &asked, &keeping).filter(|_| is_free);
     Ok(((point, request), warnings.into_iter().collect()))
 }
 
@@ -569,21 +572,27 @@ fn start_at(
     })
 }
 
-/// Tells that start values were moved, and what is differentiated then.
-pub(crate) fn moved(
+/// Which start values are given and were not moved: these stay where they are when something else moves. One that was moved already
+/// follows from the others, as a force does.
+pub(crate) fn keeping(
     system: &System,
     asked: &Request,
     x: &[f64],
     options: &SolveOptions,
-) -> Option<String> {
+) -> Vec<bool> {
     let most = SAME_START_TOLERANCES * crate::solve::tolerance(system, options);
+    let stays = |(j, u): (usize, &UnknownInfo)| {
+        let size = x[j].abs().max(u.nominal.unwrap_or(1.0).abs());
+        asked.is_given(j) && (x[j] - asked.guess[j]).abs() <= most * size
+    };
+    system.unknowns().iter().enumerate().map(stays).collect()
+}
+
+/// Tells that start values were moved, and what is differentiated then.
+pub(crate) fn moved(system: &System, asked: &Request, keeping: &[bool]) -> Option<String> {
     let unknowns = system.unknowns().iter().enumerate();
     let names: Vec<&str> = unknowns
-        .filter(|(j, _)| asked.is_given(*j))
-        .filter(|(j, u)| {
-            let size = x[*j].abs().max(u.nominal.unwrap_or(1.0).abs());
-            (x[*j] - asked.guess[*j]).abs() > most * size
-        })
+        .filter(|(j, _)| asked.is_given(*j) && !keeping[*j])
         .map(|(_, u)| u.name.as_str())
         .collect();
     (!names.is_empty()).then(|| {

@@ -14,3 +14,4 @@ mod loops;
 mod pencils;
 mod sweep_points;
 mod switching;
+mod verdicts;

@@ -91,7 +91,8 @@ pub struct Loaded {
 
 /// The names under which texts from outside are shown.
 const SET: &str = "--set";
-const FREE: &str = "--free";
+/// The name of the text of equations that join those of a model.
+pub const FREE: &str = "--free";
 const STOP_WHEN: &str = "--stop-when";
 /// The same for the number of a gradient.
 pub const GRADIENT: &str = "--gradient";

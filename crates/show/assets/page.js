@@ -65,6 +65,11 @@
     vertical.size = (u, words) => 20 + 7.6 * Math.max(3, ...(words || []).map((word) => word.length));
     const size = () => ({ width: Math.max(260, box.clientWidth), height: innerWidth < 640 ? 220 : 280 });
     const dash = [undefined, [8, 4], [2, 3]];
+    // A curve that is closer than a line is wide to an earlier one, over more than half of its points, would hide it.
+    const known = given.values.flat().filter((value) => value !== null);
+    const near = (known.reduce((a, b) => Math.max(a, b), -Infinity) - known.reduce((a, b) => Math.min(a, b), Infinity)) * 1.8 / 280;
+    const isNear = (value, other) => value !== null && other !== null && Math.abs(value - other) < near;
+    const hides = given.values.map((values, k) => given.values.slice(0, k).some((other) => 2 * values.filter((value, at) => isNear(value, other[at])).length > values.length));
     // Where values grow without bound the axis stays with the others.
     const cutOff = (u, low, high) => {
       if (low === null || high === null) return [null, null];
@@ -79,7 +84,7 @@
       scales: { x: { time: false }, y: log ? { distr: 3 } : given.limits ? { range: cutOff } : {} },
       axes: [{ ...axis(given.x), size: 34 }, log ? { ...vertical, values: powers } : vertical],
       series: [{ label: "t", value: (u, value, k, at) => (at == null ? "" : number(value)) }].concat(given.names.map((label, k) => ({
-        label, stroke: () => colour("c" + (k % 6)), width: 1.8, dash: dash[Math.floor(k / 6) % 3], points: { show: false }, pxAlign: 0,
+        label, stroke: () => colour("c" + (k % 6)), width: 1.8, dash: dash[(Math.floor(k / 6) + hides[k]) % 3], points: { show: false }, pxAlign: 0,
         value: (u, value, k, at) => (at == null ? "" : number(value)),
       }))),
       legend: { markers: { width: 0, fill: (u, k) => `var(--c${(k - 1) % 6})` } },

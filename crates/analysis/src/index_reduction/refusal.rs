@@ -88,7 +88,7 @@ impl fmt::Display for Refusal {
                     "no equation is left for some unknowns, so there is no index to reduce"
                 )
             }
-            Self::NoPoint(NoPoint::Stalled { residual, .. }) => write!(
+            Self::NoPoint(NoPoint::Stalled { residual, .. }) if residual.is_finite() => write!(
                 f,
                 "no consistent point was found (relative residual {residual:.1e}), so the structure cannot be judged"
             ),

@@ -188,7 +188,15 @@ impl<'s> BlockSearch<'s> {
             unknowns,
             known: known.into_iter().map(|j| (j, jet.get(j, 0))).collect(),
             fault: None,
+            is_forced: false,
+            jet: jet.clone(),
         }
+    }
+
+    /// Whether the rows are linear in the columns of the block, with factors of numbers and parameters.
+    pub fn is_linear(&mut self, jet: &TaylorJet) -> bool {
+        let here = self.evaluate(jet);
+        here.is_ok_and(|here| here.is_constant.iter().all(|is_constant| *is_constant))
     }
 
     /// The largest residual of the rows against their terms, and the largest one as it is.
@@ -563,7 +571,11 @@ fn smallest_pivot(n: usize, entries: &[(usize, usize, f64)]) -> Option<f64> {
 }
 
 /// The solution of a scaled system; `None` where it is singular.
-fn solved(n: usize, entries: &[(usize, usize, f64)], mut right: Vec<f64>) -> Option<Vec<f64>> {
+pub(super) fn solved(
+    n: usize,
+    entries: &[(usize, usize, f64)],
+    mut right: Vec<f64>,
+) -> Option<Vec<f64>> {
     if n > DENSE_BLOCK {
         let matrix = CscMat::from_triplets(n, n, entries).ok()?;
         let mut lu = SparseLu::new(&matrix).ok()?;

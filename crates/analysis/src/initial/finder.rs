@@ -161,6 +161,7 @@ impl<'a> Finder<'a> {
             Some(_) => self.in_order(request, deadline),
             None => self.as_given(request, deadline).ok_or(None),
         };
+        let mut in_order = None;
         let mut first = match at_once {
             Ok(point) => return Ok(point),
             // At a switch no other guess helps.
@@ -169,11 +170,17 @@ impl<'a> Finder<'a> {
             )) if fault.kind == FaultKind::Kink => {
                 return Err(end);
             }
+            Err(Some(end)) if self.obstacle.as_ref().is_some_and(|o| o.is_forced) => {
+                return Err(end);
+            }
             Err(Some(_)) if self.is_large => None,
             Err(None) => None,
-            Err(Some(_)) => match self.as_given(request, deadline) {
+            Err(Some(end)) => match self.as_given(request, deadline) {
                 Some(point) => return Ok(point),
-                None => None,
+                None => {
+                    in_order = Some(end);
+                    None
+                }
             },
         };
         for (attempt, &size) in DISTURBANCES.iter().enumerate() {
@@ -204,7 +211,11 @@ impl<'a> Finder<'a> {
         let attempt = DISTURBANCES.len();
         match search.run() {
             Ok(point) => Ok(ConsistentPoint { attempt, ..point }),
-            Err(no_point) => Err(first.unwrap_or(no_point)),
+            // Steps that never end say less than the block that could not be solved.
+            Err(no_point) => Err(match (first, in_order) {
+                (Some(NoPoint::Budget { .. }), Some(end)) => end,
+                (first, _) => first.unwrap_or(no_point),
+            }),
         }
     }
 

@@ -10,6 +10,7 @@ mod closest;
 mod finder;
 mod homotopy;
 mod jet;
+mod known;
 mod newton;
 mod order;
 mod rows;
@@ -177,6 +178,10 @@ pub struct Obstacle {
     pub known: Vec<(usize, f64)>,
     /// The expression that has no value, if that is what failed.
     pub fault: Option<ArrayFault>,
+    /// Whether the numbers in it follow from conditions and linear equations alone: no other guess helps.
+    pub is_forced: bool,
+    /// The jet on which all blocks before it hold.
+    pub jet: TaylorJet,
 }
 
 /// Offsets of a structure whose system Jacobian is nonsingular at the point, or generically.

@@ -1,6 +1,6 @@
 //! One equation at a time: a row of the derivative array is evaluated without those that have no value yet.
 
-use super::array::{ArrayFault, Row, Selection};
+use super::array::{ArrayFault, Column, Row, Selection};
 use super::jet::TaylorJet;
 use super::order::pattern;
 use super::sides::{Pin, pin};
@@ -8,7 +8,9 @@ use crate::System;
 use crate::equations::Equations;
 use crate::structure::SparseRows;
 use crate::tolerances::FAR_OFF;
-use daelight_expr::{Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots};
+use daelight_expr::{
+    ExprId, Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots,
+};
 use daelight_lang::Symbol;
 use std::sync::Arc;
 
@@ -83,6 +85,21 @@ impl RowValues {
             &self.initial.equations,
             selection,
         )
+    }
+
+    /// The coefficients that an expression of the equations holds.
+    pub fn columns_in(&self, expr: ExprId) -> Vec<Column> {
+        let equations = &self.equations.equations;
+        let symbols = Walker::new().symbols(equations.graph(), &[expr]);
+        let held = symbols.into_iter();
+        held.filter_map(|id| match equations.symbols().get(id) {
+            Symbol::Unknown { unknown, order } => Some(Column {
+                unknown,
+                order: order as usize,
+            }),
+            _ => None,
+        })
+        .collect()
     }
 
     /// The unknowns that a row holds.

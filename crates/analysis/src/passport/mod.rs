@@ -177,6 +177,11 @@ fn constraints_behind(system: &System, source: &Source<'_>, limit: usize) -> Vec
 }
 
 impl Passport {
+    /// The jet at which matrices are evaluated: the consistent one, or the best that was reached.
+    pub fn jet(&self) -> Option<&TaylorJet> {
+        jet_of(&self.point)
+    }
+
     /// Analyses a system at the consistent point closest to the request.
     ///
     /// The budget of the request bounds all of the work, not the search for the point alone.

@@ -4,7 +4,8 @@
 use super::freedom::freedom;
 use crate::System;
 use crate::hidden::hidden_constraints;
-use crate::initial::{ConsistentPoint, Finder, Request, Row, TaylorJet};
+use crate::initial::{Closeness, ConsistentPoint, Finder, Request, Row, TaylorJet, nominal};
+use crate::tolerances::{BESIDE, FAR_OFF};
 use std::time::{Duration, Instant};
 
 /// More conditions than needed are accepted when they hold to this, relative to their terms.
@@ -34,6 +35,8 @@ pub struct Condition {
 pub struct Broken {
     /// The equation it comes from.
     pub equation: usize,
+    /// Further equations, where none alone stands in the way: they cannot all hold.
+    pub together_with: Vec<usize>,
     /// How often that is differentiated.
     pub times_differentiated: usize,
     /// The constraint in the user's symbols, if differentiated.
@@ -233,7 +236,7 @@ impl Judge<'_, '_> {
                         value: Some(now),
                         change: (now - value).abs() / (1.0 + value.abs()),
                         resolves_all,
-                        is_direct: point.attempt == 0,
+                        is_direct: point.attempt == 0 && point.closeness == Closeness::Closest,
                     }
                 }
                 _ => Remedy {
@@ -241,7 +244,7 @@ impl Judge<'_, '_> {
                     value: None,
                     change: f64::INFINITY,
                     resolves_all,
-                    is_direct: point.attempt == 0,
+                    is_direct: point.attempt == 0 && point.closeness == Closeness::Closest,
                 },
             });
         }
@@ -268,13 +271,15 @@ impl Judge<'_, '_> {
             .collect();
         candidates.sort_unstable();
         candidates.truncate(MAX_CANDIDATES);
+        // A row that the rest leaves open says no number: one whose residual the rest decides is told instead, where there is one.
+        let mut open = None;
         // With all conditions the other unknowns are as the user has them; they may be in conflict elsewhere.
         for (request, &(order, equation)) in requests
             .iter()
             .flat_map(|request| candidates.iter().map(move |candidate| (request, candidate)))
         {
             if self.out_of_time() {
-                return None;
+                break;
             }
             let row = Row::Equation { equation, order };
             let jet = self
@@ -303,14 +308,81 @@ impl Judge<'_, '_> {
             let further = all
                 .iter()
                 .filter(|c| !conflicting.contains(c) && is_seen(c));
-            return Some(Broken {
+            let is_decided = self.is_decided(request, row, &jet, value);
+            let broken = Broken {
                 involved: further.copied().collect(),
                 equation,
+                together_with: Vec::new(),
                 times_differentiated: order,
                 text,
-                value: Some(factorial * value),
-            });
+                value: is_decided.then_some(factorial * value),
+            };
+            if is_decided {
+                return Some(broken);
+            }
+            open.get_or_insert(broken);
         }
-        None
+        open.or_else(|| self.broken_together(conflicting))
+    }
+
+    /// The equations without derivatives that hold conflicting values, where the conditions can hold without these alone.
+    fn broken_together(&mut self, conflicting: &[Condition]) -> Option<Broken> {
+        let equations = self.system.equations();
+        let request = self.with(conflicting);
+        let holds_conflicting = |row: Row, finder: &mut Finder<'_>| {
+            let seen = finder.unknowns_in(row, self.bare);
+            conflicting.iter().any(|condition| match condition.row {
+                Row::Value { unknown, .. } => seen.contains(&unknown),
+                _ => false,
+            })
+        };
+        let mut together: Vec<usize> = (0..equations.n_equations())
+            .filter(|i| equations.pattern(1).row(*i).is_empty())
+            .take(MAX_CANDIDATES)
+            .filter(|&equation| {
+                holds_conflicting(Row::Equation { equation, order: 0 }, self.finder)
+            })
+            .collect();
+        let highest = self.request.order.max(
+            self.offsets
+                .map_or(0, |offsets| offsets.iter().copied().max().unwrap_or(0)),
+        );
+        let omitted: Vec<Row> = together
+            .iter()
+            .flat_map(|&equation| (0..=highest).map(move |order| Row::Equation { equation, order }))
+            .collect();
+        let jet = (self.finder).without_rows(&request, &omitted, self.bare, self.deadline)?;
+        let written = |equation: &usize| Row::Equation {
+            equation: *equation,
+            order: 0,
+        };
+        let rows: Vec<Row> = together.iter().map(written).collect();
+        let mut residuals = self.finder.residuals(&rows, &jet)?.into_iter();
+        together.retain(|_| residuals.next().is_some_and(|r| r.0 > ACCEPTED));
+        let (&equation, further) = together.split_first()?;
+        Some(Broken {
+            equation,
+            together_with: further.to_vec(),
+            times_differentiated: 0,
+            text: None,
+            value: None,
+            involved: Vec::new(),
+        })
+    }
+
+    /// Whether a row that is left out has the same residual where the rest holds elsewhere, searched from both sides of a jet.
+    fn is_decided(&mut self, request: &Request, row: Row, jet: &TaylorJet, value: f64) -> bool {
+        let sizes = nominal(self.system);
+        let mut same = |sign: f64| {
+            let mut beside = jet.clone();
+            for (unknown, size) in sizes.iter().enumerate() {
+                let step = BESIDE * size.max(jet.get(unknown, 0).abs());
+                beside.set(unknown, 0, jet.get(unknown, 0) + sign * step);
+            }
+            let found = (self.finder).without_rows(request, &[row], &beside, self.deadline);
+            let residual = found.and_then(|jet| Some(self.finder.residuals(&[row], &jet)?[0].1));
+            residual.is_some_and(|other| (other - value).abs() <= FAR_OFF * value.abs())
+        };
+        same(1.0) && same(-1.0)
     }
 }

@@ -2,9 +2,11 @@
 //! `docs/theory/initial.md`.
 
 use crate::System;
-use crate::initial::{Finder, Request, Row, Selection, TaylorJet};
+use crate::initial::{Finder, Limits, Request, Row, Selection, TaylorJet, nominal};
 use crate::passport::free_unknowns;
+use crate::tolerances::{BESIDE, MAX_NEWTON_STEPS};
 use daelight_linalg::{Mat, Qr, Svd};
+use std::time::Instant;
 
 /// Most rows of the array for which free values are looked for one by one.
 const MAX_ROWS: usize = 600;
@@ -165,4 +167,48 @@ pub fn freedom(
         redundant,
         free: free_unknowns(system, &change, &units),
     })
+}
+
+/// The same at a jet on which the conditions hold, conditions on a fold counted: to first order y = -1 follows from x^2 + y^2 = 1 at (0, -1) and leaves x free, and no x
+/// but 0 goes with it.
+///
+/// An unknown that cannot be moved beside all conditions, and can without one that seemed to follow, is what that one uses up.
+pub fn freedom_at_start(
+    system: &System,
+    finder: &mut Finder<'_>,
+    request: &Request,
+    jet: &TaylorJet,
+) -> Option<Freedom> {
+    let mut found = freedom(system, finder, request, jet)?;
+    let selection = finder.base(request);
+    let sizes = nominal(system);
+    let limits = Limits {
+        steps: MAX_NEWTON_STEPS,
+        deadline: Instant::now() + request.budget,
+    };
+    let mut can_move = |unknown: usize, without: Option<Row>| {
+        let value = jet.get(unknown, 0);
+        let size = sizes[unknown].max(value.abs());
+        [BESIDE, -BESIDE].into_iter().any(|step| {
+            let value = value + step * size;
+            let mut moved = jet.clone();
+            moved.set(unknown, 0, value);
+            let mut selection = selection.clone();
+            selection.rows.retain(|row| Some(*row) != without);
+            selection.rows.push(Row::Value { unknown, value });
+            finder.settle(&selection, &mut moved, &limits).is_ok()
+        })
+    };
+    for unknown in found.free.clone() {
+        if found.redundant.is_empty() || can_move(unknown, None) {
+            continue;
+        }
+        let holds = |at: &usize| can_move(unknown, Some(request.conditions[*at]));
+        if let Some(place) = found.redundant.iter().position(holds) {
+            found.using.push(found.redundant.remove(place));
+            found.free.retain(|other| *other != unknown);
+        }
+    }
+    found.using.sort_unstable();
+    Some(found)
 }

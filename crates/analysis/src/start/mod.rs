@@ -25,7 +25,7 @@ use crate::structure::Structure;
 use conflict::{Judge, Resolution};
 use daelight_expr::{Fault, FaultKind, Walker};
 use daelight_lang::Symbol;
-use freedom::{freedom, n_undetermined};
+use freedom::{freedom, freedom_at_start, n_undetermined};
 use std::time::{Duration, Instant};
 
 /// How hard to look for other solutions.
@@ -195,7 +195,8 @@ fn sound_structure(system: &System) -> Option<&Structure> {
     system.structure().ok().filter(|_| holds)
 }
 
-/// What is free at a consistent point beside the conditions of a request, and which of these count; `None` for large systems.
+/// What is free at a consistent point beside the conditions of a request, to first order, and which of these count; `None` for large
+/// systems.
 pub fn freedom_at(system: &System, request: &Request, jet: &TaylorJet) -> Option<Freedom> {
     let Some(structure) = sound_structure(system) else {
         return freedom_by_array(system, request);
@@ -332,7 +333,8 @@ impl Search<'_> {
     }
 
     /// The order of the array from which on the coefficients wanted are as determined as they get: their freedom stayed
-    /// the same over two orders.
+    /// the same over two orders. Where the rows of some order contradict each other before that, it is the order at which they do: no
+    /// solution goes through a point that satisfies the lower ones.
     fn settled_order(&self, finder: &mut Finder<'_>, request: &Request, wanted: usize) -> usize {
         let mut before: [Option<usize>; 2] = [None; 2];
         for order in wanted..=wanted + MAX_EXTRA {
@@ -341,14 +343,17 @@ impl Search<'_> {
                 budget: self.remaining(),
                 ..request.clone()
             };
-            let Ok(point) = finder.closest(&request) else {
-                return order.saturating_sub(1).max(wanted);
-            };
-            let now = n_undetermined(finder, &request, &point.jet, wanted);
-            if now.is_some() && before == [now; 2] {
-                return order;
+            match finder.closest(&request) {
+                Ok(point) => {
+                    let now = n_undetermined(finder, &request, &point.jet, wanted);
+                    if now.is_some() && before == [now; 2] {
+                        return order;
+                    }
+                    before = [before[1], now];
+                }
+                Err(NoPoint::Stalled { residual, .. }) if residual > HOLDS => return order,
+                Err(_) => return order.saturating_sub(1).max(wanted),
             }
-            before = [before[1], now];
         }
         wanted + MAX_EXTRA
     }
@@ -364,42 +369,10 @@ impl Search<'_> {
         let point = match finder.closest(&request) {
             Ok(point) => point,
             Err(first) if self.out_of_time() => return self.missing(&finder, first),
-            Err(first) => {
-                if let Some(singular) = self.required_edge(&request) {
-                    return Outcome::Singular(singular);
-                }
-                // At a switch there are no derivatives, whatever is fixed.
-                if is_kink(&first) {
-                    return self.missing(&finder, first);
-                }
-                if let Some(fault) = self.undefined(time, guess) {
-                    let no_point = NoPoint::Fault(ArrayFault::Equation(fault));
-                    return Outcome::Missing {
-                        no_point,
-                        budget_reached: false,
-                        obstacle: None,
-                    };
-                }
-                if conditions.is_empty() {
-                    return self.unreachable(&mut finder, &request, first);
-                }
-                let bare = Request {
-                    budget: self.remaining(),
-                    ..bare
-                };
-                let without = match finder.closest(&bare) {
-                    Ok(point) => point,
-                    Err(second) => return self.unreachable(&mut finder, &bare, second),
-                };
-                let mut judge = self.judge(&mut finder, &request, &without.jet);
-                match judge.resolve(&conditions) {
-                    Resolution::Accepted(point) => *point,
-                    Resolution::Conflict(_) if self.out_of_time() => {
-                        return self.missing(&finder, first);
-                    }
-                    Resolution::Conflict(conflict) => return Outcome::Conflict(conflict),
-                }
-            }
+            Err(first) => match self.without_point(&mut finder, &request, bare, first) {
+                Ok(point) => point,
+                Err(outcome) => return outcome,
+            },
         };
         if let Some(singular) = self.singular(&mut finder, &request, &point.jet, strictness) {
             return Outcome::Singular(singular);
@@ -423,6 +396,66 @@ impl Search<'_> {
             point,
             conditions,
         )))
+    }
+
+    /// What it means that the first search found nothing: a point all the same, where conditions are more than needed and agree, or why
+    /// there is none.
+    fn without_point(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        bare: Request,
+        first: NoPoint,
+    ) -> Result<ConsistentPoint, Outcome> {
+        let conditions = self.conditions();
+        if let Some(singular) = self.required_edge(request) {
+            return Err(Outcome::Singular(singular));
+        }
+        // At a switch there are no derivatives, whatever is fixed.
+        if is_kink(&first) {
+            return Err(self.missing(finder, first));
+        }
+        let forced = finder.obstacle().filter(|obstacle| obstacle.is_forced);
+        let forced = forced.and_then(|obstacle| obstacle.fault.clone());
+        let undefined = || {
+            self.undefined(request.time, &request.guess)
+                .map(ArrayFault::Equation)
+        };
+        let is_forced = forced.is_some();
+        if let Some(fault) = forced.or_else(undefined) {
+            let obstacle = finder.obstacle().filter(|_| is_forced);
+            return Err(Outcome::Missing {
+                no_point: NoPoint::Fault(fault),
+                budget_reached: false,
+                obstacle: obstacle.cloned().map(Box::new),
+            });
+        }
+        // A search with all conditions that ends on a singular point says nothing against them.
+        if let Some(singular) = self.stalled_on(finder, request, &first) {
+            return Err(Outcome::Singular(singular));
+        }
+        if conditions.is_empty() {
+            return Err(self.missing(finder, first));
+        }
+        let bare = Request {
+            budget: self.remaining(),
+            ..bare
+        };
+        let without = match finder.closest(&bare) {
+            Ok(point) => point,
+            Err(second) => {
+                return Err(match self.stalled_on(finder, &bare, &second) {
+                    Some(singular) => Outcome::Singular(singular),
+                    None => self.missing(finder, second),
+                });
+            }
+        };
+        let mut judge = self.judge(finder, request, &without.jet);
+        match judge.resolve(&conditions) {
+            Resolution::Accepted(point) => Ok(*point),
+            Resolution::Conflict(_) if self.out_of_time() => Err(self.missing(finder, first)),
+            Resolution::Conflict(conflict) => Err(Outcome::Conflict(conflict)),
+        }
     }
 
     /// An expression of fixed values alone that has no value there: no search can help.
@@ -478,7 +511,7 @@ impl Search<'_> {
             ..request.clone()
         };
         let point = self.sharpened(point, &rows);
-        let freedom = freedom(self.system, finder, &request, &point.jet);
+        let freedom = freedom_at_start(self.system, finder, &request, &point.jet);
         let n_free = match (&freedom, self.structure) {
             (Some(freedom), _) => freedom.n_open - freedom.using.len(),
             (None, Some(structure)) => {
@@ -570,31 +603,37 @@ impl Search<'_> {
         }
     }
 
-    /// No point without conditions: a singular one, or none at all.
+    /// The singular point on which a search ended, if it did.
     ///
-    /// Only where the equations hold as written is a singular jet evidence; elsewhere it is a guess.
-    fn unreachable(
+    /// Only where the equations hold as written, with the conditions, is a singular jet evidence; elsewhere it is a guess.
+    fn stalled_on(
         &self,
         finder: &mut Finder<'_>,
         request: &Request,
-        no_point: NoPoint,
-    ) -> Outcome {
-        if let NoPoint::Stalled { jet, .. } = &no_point {
-            let equations = self.system.equations();
-            let written: Vec<Row> = (0..equations.n_equations())
-                .filter(|i| equations.pattern(1).row(*i).is_empty())
-                .map(|equation| Row::Equation { equation, order: 0 })
-                .collect();
-            let residuals = finder.residuals(&written, jet);
-            // Where a row vanishes with all its derivatives, only the residual itself can be read.
-            let small = |r: &(f64, f64)| r.0 < HOLDS || r.1.abs() < HOLDS * HOLDS;
-            let holds = residuals.is_some_and(|list| list.iter().all(small));
-            if holds && let Some(singular) = self.singular(finder, request, jet, Strictness::Usual)
-            {
-                return Outcome::Singular(singular);
-            }
-        }
-        self.missing(finder, no_point)
+        no_point: &NoPoint,
+    ) -> Option<Box<SingularStart>> {
+        let NoPoint::Stalled { jet, .. } = no_point else {
+            return None;
+        };
+        // Block by block all is known that does not depend on what failed.
+        let in_order = finder.obstacle().map(|obstacle| obstacle.jet.clone());
+        let equations = self.system.equations();
+        let written = (0..equations.n_equations())
+            .filter(|i| equations.pattern(1).row(*i).is_empty())
+            .map(|equation| Row::Equation { equation, order: 0 });
+        let rows: Vec<Row> = written.chain(request.conditions.iter().copied()).collect();
+        // Where a row vanishes with all its derivatives, only the residual itself can be read.
+        let small = |r: &(f64, f64)| r.0 < HOLDS || r.1.abs() < HOLDS * HOLDS;
+        [Some(jet), in_order.as_ref()]
+            .into_iter()
+            .flatten()
+            .find_map(|jet| {
+                let residuals = finder.residuals(&rows, jet);
+                let holds = residuals.is_some_and(|list| list.iter().all(small));
+                holds
+                    .then(|| self.singular(finder, request, jet, Strictness::Usual))
+                    .flatten()
+            })
     }
 
     /// Whether the array leaves other freedom beside a jet than at it: the cheap test that decides whether a passport

@@ -209,7 +209,8 @@ Examples:
 
 Constraints are those of lagrange, the equations of a model without
 derivatives, or the equations without derivatives in unknowns that occur
-differentiated. Decimals are exact numbers, and so are square roots:
+differentiated. Of a model that follows a path they are the path and the
+loops that have to follow it. Decimals are exact numbers, and so are square roots:
 --set \"b[1]=-0.06934+0.03*sqrt(2)\".
 
 Exit status: 0 there is an answer, unknown included; 1 the constraints are

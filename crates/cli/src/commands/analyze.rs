@@ -80,7 +80,7 @@ fn contradiction(system: &System, arguments: &AnalyzeArgs, terminal: &Terminal) 
         }
     }
     match daelight::refused_at_start(system, arguments.at, Some(arguments.budget)) {
-        Some(found) if found.code == Code::InconsistentInitial => {
+        Some(found) if found.code != Code::NoConsistentStart => {
             terminal.refuse(found, system.sources())
         }
         // The remarks say it.

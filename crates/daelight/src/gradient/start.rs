@@ -2,9 +2,9 @@
 
 use super::{Work, refused};
 use crate::SolveOptions;
-use crate::sensitivity::moved;
+use crate::sensitivity::{keeping, moved};
 use crate::solve::start_request;
-use daelight_analysis::initial::{Request, Row, TaylorJet, nominal};
+use daelight_analysis::initial::{Row, TaylorJet, nominal};
 use daelight_analysis::linearize::Variations;
 use daelight_analysis::start::freedom_at;
 use daelight_expr::ExprId;
@@ -54,10 +54,10 @@ impl Work {
         let mut by_given = vec![0.0; e.len()];
         if !freedom.free.is_empty() {
             let kernel = found.kernel().map_err(refused)?;
-            by_given = self.drawn(&asked, &kernel, &e).map_err(refused)?;
+            let keeping = keeping(&self.system, &asked, jet.values(), options);
+            by_given = self.drawn(&keeping, &kernel, &e).map_err(refused)?;
             (e_left.iter_mut().zip(&by_given)).for_each(|(e, by)| *e -= by);
-            self.warnings
-                .extend(moved(&self.system, &asked, jet.values(), options));
+            self.warnings.extend(moved(&self.system, &asked, &keeping));
         }
         let weights = found.weights(&e_left).map_err(refused)?;
         self.count(time, &weights)?;
@@ -76,7 +76,7 @@ impl Work {
     }
 
     /// What start values count that draw the free ones to them, rank by rank: K^T e of (14).
-    fn drawn(&self, asked: &Request, kernel: &Mat, e: &[f64]) -> Result<Vec<f64>, String> {
+    fn drawn(&self, keeping: &[bool], kernel: &Mat, e: &[f64]) -> Result<Vec<f64>, String> {
         let (n, n_free) = (e.len(), kernel.ncols());
         let pattern = self.system.equations().pattern(1);
         let mut is_differentiated = vec![false; n];
@@ -86,7 +86,7 @@ impl Work {
         let sizes = nominal(&self.system);
         let weights: Vec<f64> = (0..n)
             .map(|j| {
-                let rank = match (asked.is_given(j), is_differentiated[j]) {
+                let rank = match (keeping[j], is_differentiated[j]) {
                     (true, true) => 0,
                     (true, false) => 1,
                     (false, true) => 2,

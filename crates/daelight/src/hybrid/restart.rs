@@ -487,6 +487,10 @@ impl Driver<'_> {
         let system = &self.modes.list[self.mode].system;
         match no_point {
             NoPoint::Stalled { row, residual, .. } => {
+                let by = match residual.is_finite() {
+                    true => format!(" (residual {residual:.1e})"),
+                    false => String::new(),
+                };
                 let what = match *row {
                     Row::Equation { equation, .. } => {
                         let line = system.equation_line(equation);
@@ -499,7 +503,7 @@ impl Driver<'_> {
                         let name = &system.unknowns()[unknown].name;
                         return match self.reinit_line(unknown) {
                             Some(line) => format!(
-                                "the equations forbid `{name}` = {value}, which `reinit` sets in line {line} (residual {residual:.1e}); set values that meet them"
+                                "the equations forbid `{name}` = {value}, which `reinit` sets in line {line}{by}; set values that meet them"
                             ),
                             None => format!(
                                 "`{name}` cannot keep its value {value}; set it with reinit({name}, …)"
@@ -508,7 +512,7 @@ impl Driver<'_> {
                     }
                 };
                 format!(
-                    "{what} does not hold together with the others (residual {residual:.1e}); change this mode or the condition that leads to it"
+                    "{what} does not hold together with the others{by}; change this mode or the condition that leads to it"
                 )
             }
             NoPoint::Fault(_) => "an expression has no value there".to_string(),

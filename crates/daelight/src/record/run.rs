@@ -2,6 +2,7 @@
 
 use super::spectrum::{eigenvalue_record, spectrum_words};
 use crate::floating::without_ground;
+use crate::init::lacking;
 use crate::solve::{Explained, NO_HEADWAY, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
@@ -10,7 +11,7 @@ use daelight_analysis::initial::NoPoint;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
-use daelight_lang::{Code, Diagnostic, StopKind};
+use daelight_lang::{Code, Diagnostic, FREE, Span, StopKind};
 use daelight_show::record::{
     EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
     SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, Worth, ZeroDynamicsRecord,
@@ -707,6 +708,14 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
     if let Some(diagnostic) = without_ground(system).filter(|_| of_equations) {
         return RunRefusal::Diagnostic(diagnostic.into());
     }
+    let source_of = |span: Span| system.sources().get(span.source).name();
+    let n_joined = (system.written().iter())
+        .filter(|equation| source_of(equation.span) == FREE)
+        .count();
+    let of_those = match n_joined {
+        0 => String::new(),
+        n => format!(", {n} of them from --free"),
+    };
     let (kind, message, help) = match no_run {
         NoRun::Fault(diagnostic) => return RunRefusal::Diagnostic(diagnostic),
         NoRun::NotSquare => (
@@ -718,7 +727,7 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 (n, m) if n == m => format!(
                     "the {n} equations do not match the {n} unknowns: some have too many equations, others too few"
                 ),
-                (n, m) => format!("{n} equations for {m} unknowns do not match"),
+                (n, m) => format!("{n} equations for {m} unknowns do not match{of_those}"),
             },
             match system.equations().n_equations() < system.equations().n_unknowns() {
                 true => {
@@ -728,6 +737,11 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                         "write {} more, in the model or with --free \"NAME=EXPRESSION\"; `daelight check {model}` shows where",
                         count(missing, "equation")
                     )
+                }
+                false if n_joined > 0 => {
+                    "leave out --free, or an equation of the model that the others imply: what --free gives takes the place of a \
+                     missing one, and none is missing"
+                        .to_string()
                 }
                 false => format!("see `daelight check {model}` for what is too much"),
             },
@@ -759,9 +773,8 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
                 _ => String::new(),
             };
-            let locus = passport.point.as_ref().ok().and_then(|point| {
-                let (locus, distance) =
-                    passport.nearest_locus(system, passport.time, &point.jet)?;
+            let locus = passport.jet().and_then(|jet| {
+                let (locus, distance) = passport.nearest_locus(system, passport.time, jet)?;
                 (distance < ON_LOCUS).then(|| locus.factor.clone())
             });
             let place = locus.map_or(String::new(), |factor| format!(", where {factor} = 0"));
@@ -771,13 +784,8 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                     "the start is a singular point{kind}{place}\n  {}",
                     passport_words(&passport)
                 ),
-                match passport.indices().map(|found| &found.strangeness) {
-                    Some(found) if found.n_free > 0 && found.n_redundant > 0 => {
-                        "write an equation that is missing in the place of one that the others imply"
-                    }
-                    _ => "start at another time or from other values",
-                }
-                .to_string(),
+                lacking(system, &passport)
+                    .unwrap_or_else(|| "start at another time or from other values".to_string()),
             )
         }
         NoRun::Equations(because) => (

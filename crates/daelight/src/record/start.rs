@@ -3,9 +3,8 @@
 use super::RefusalKind;
 use super::analyze::{block_record, critical_record, singular_blocks};
 use crate::analyze::silent_inputs;
-use crate::{
-    conflict_diagnostic, contradiction, missing_diagnostic, rectangular, singular_diagnostic,
-};
+use crate::init::lacking;
+use crate::{conflict_diagnostic, contradiction_at, missing_diagnostic, singular_diagnostic};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Row, SideChoice, TaylorJet};
 use daelight_analysis::passport::Passport;
@@ -302,14 +301,10 @@ pub fn outcome(
 ) -> Result<StartRecord, Box<NoStart>> {
     let time = request.time;
     let (mut broken, mut critical) = (None, None);
-    let contradicting = || {
-        let reduction = rectangular(system, time).ok().flatten()?;
-        contradiction(system, &reduction, (time, time))
-    };
-    let has_too_many = system.equations().n_equations() > system.equations().n_unknowns();
+    let contradicting = || contradiction_at(system, time);
     let (kind, status, diagnostic) = match outcome {
         // A point may satisfy the equations to the order that was asked for where later derivatives contradict.
-        Outcome::Found(_) if has_too_many && let Some(diagnostic) = contradicting() => {
+        Outcome::Found(_) if let Some(diagnostic) = contradicting() => {
             (RefusalKind::ModelAtFault, "conflict", diagnostic)
         }
         Outcome::Found(found) => return Ok(start(system, found, &request.guess)),
@@ -321,7 +316,7 @@ pub fn outcome(
         Outcome::Singular(singular) => {
             critical = Some(singularity(system, &singular.passport));
             let mut diagnostic = singular_diagnostic(system, singular);
-            if request.nearest_regular {
+            if request.nearest_regular && lacking(system, &singular.passport).is_none() {
                 diagnostic = diagnostic.help(NO_REGULAR);
             }
             (RefusalKind::SingularStart, "singular", diagnostic)

@@ -50,6 +50,9 @@ pub struct AnalyzeRecord {
     /// The same in words.
     #[serde(skip)]
     pub spectrum_words: Option<String>,
+    /// Whether conditions of a linear model on its right-hand side are violated: it has no solution.
+    #[serde(skip)]
+    pub contradicts: bool,
     /// Every rank decision behind the indices, if they were computed.
     #[serde(skip)]
     pub ranks: Option<Vec<RankRecord>>,

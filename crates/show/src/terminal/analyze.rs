@@ -56,6 +56,9 @@ pub fn analyze(report: &AnalyzeRecord, matrices: bool) -> String {
 /// One or two sentences with the answer of a passport.
 pub fn passport_summary(report: &AnalyzeRecord) -> String {
     match report.verdict {
+        _ if report.contradicts => {
+            "No solution: the equations contradict each other; the remarks say where.\n".to_string()
+        }
         "singular" => {
             let kind = report.critical.as_ref().and_then(|c| c.kind.as_deref());
             let kind = kind.map_or(String::new(), |kind| format!(" of kind {kind}"));
@@ -222,7 +225,7 @@ fn ties(structural: &StructuralRecord, page: &mut String) {
 }
 
 fn point(report: &AnalyzeRecord, page: &mut String) {
-    if matches!(report.verdict, "regular" | "not-unique") {
+    if matches!(report.verdict, "regular" | "not-unique") && !report.contradicts {
         let free = if report.free.is_empty() {
             "Nothing can be chosen: the constraints fix every unknown.".to_string()
         } else {

@@ -56,7 +56,11 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
     let levels: Vec<String> = report
         .levels
         .iter()
-        .map(|level| magnitude(level.residual))
+        // Below the last digit of its terms a sum is zero.
+        .map(|level| match level.residual < f64::EPSILON {
+            true => "0".to_string(),
+            false => magnitude(level.residual),
+        })
         .collect();
     page.push_str(&wrapped(&format!(
         "Largest relative residual of the equations and of their derivatives 1, 2, ...: {}.",

@@ -1,6 +1,7 @@
 //! One search from one guess: onto the rows, along them to the closest point, and up to the order asked for.
 
 use super::super::block::{BlockEnd, BlockSearch};
+use super::super::known::{Errors, Known};
 use super::super::order::{RowBlock, SolveOrder, by_wish};
 use super::super::{
     ArrayFault, Closeness, Column, ConsistentPoint, Landing, Limits, MAX_DENSE_ROWS, NoPoint,
@@ -28,6 +29,8 @@ pub(super) struct Search<'f, 'a> {
     pub omitted: Vec<Row>,
     /// Whether the values stay as they are, and only higher coefficients are looked for.
     pub holds_values: bool,
+    /// The order in which the rows were solved.
+    solved_in: Option<SolveOrder>,
 }
 
 impl<'f, 'a> Search<'f, 'a> {
@@ -47,6 +50,7 @@ impl<'f, 'a> Search<'f, 'a> {
             order: request.order,
             omitted: Vec::new(),
             holds_values: false,
+            solved_in: None,
         }
     }
 
@@ -313,6 +317,7 @@ impl<'f, 'a> Search<'f, 'a> {
                         self.off_rows(&base)?;
                         Ok(closeness)
                     });
+                    self.solved_in = Some(order);
                     return Some(held.and_then(|closeness| self.finish(&base, closeness)));
                 }
                 Ok(Some(block)) => {
@@ -363,6 +368,7 @@ impl<'f, 'a> Search<'f, 'a> {
             let mut obstacle = search.obstacle(&jet);
             let no_point = match end {
                 BlockEnd::Fault(fault) => {
+                    obstacle.is_forced = self.is_forced(base, order, block, &fault);
                     obstacle.fault = Some(fault.clone());
                     NoPoint::Fault(fault)
                 }
@@ -378,6 +384,61 @@ impl<'f, 'a> Search<'f, 'a> {
         }
         let beside = self.beside();
         Ok(self.vanishing(base, &order.blocks, &beside, VANISHES))
+    }
+
+    /// Whether the numbers in an expression without a value follow from conditions and linear equations alone, so that no guess
+    /// gives them others.
+    fn is_forced(
+        &mut self,
+        base: &Selection,
+        order: &SolveOrder,
+        failed: &RowBlock,
+        fault: &ArrayFault,
+    ) -> bool {
+        let ArrayFault::Equation(fault) = fault else {
+            return false;
+        };
+        let pattern = self.finder.values.pattern(base);
+        let mut block_of = vec![None; base.columns.len()];
+        for block in order
+            .blocks
+            .iter()
+            .filter(|block| block.rows != failed.rows)
+        {
+            block
+                .columns
+                .iter()
+                .for_each(|&at| block_of[at] = Some(block));
+        }
+        let held = self.finder.values.columns_in(fault.expr);
+        let place = |column| base.columns.iter().position(|other| *other == column);
+        let Some(mut waiting) = held.into_iter().map(place).collect::<Option<Vec<usize>>>() else {
+            return false;
+        };
+        let mut seen = vec![false; base.columns.len()];
+        let given = vec![true; self.jet.n_unknowns()];
+        while let Some(at) = waiting.pop() {
+            if std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
+            let Some(block) = block_of[at] else {
+                return false;
+            };
+            let mut search = BlockSearch::new(
+                &mut self.finder.values,
+                base,
+                block,
+                &self.finder.written_nominal,
+                &given,
+                self.limits.deadline,
+            );
+            if !search.is_linear(&self.jet) {
+                return false;
+            }
+            let columns = block.rows.iter().flat_map(|&row| pattern.row(row));
+            waiting.extend(columns.map(|&column| column as usize));
+        }
+        fault.order == 0
     }
 
     /// From a point on the rows to the coefficients asked for.
@@ -406,8 +467,58 @@ impl<'f, 'a> Search<'f, 'a> {
                 }
             }
         }
+        self.expect_known(base)?;
         let distance = self.target_of_differentiated().distance(&self.jet);
         self.report(closeness, distance)
+    }
+
+    /// Whether the rows determine the point beyond what rounding makes of them.
+    ///
+    /// At a fold values are known to the root of the rounding, and what is divided by them is not known at all: x^2 + y^2 = 1 with
+    /// x = 1 holds at y = 1e-8, and its derivative x' + 1e-8 y' = 0 with x' = 1 at y' = -1e8, where there is no solution.
+    /// The point is refused if some order of its rows says so and none says that it is known.
+    fn expect_known(&mut self, base: &Selection) -> Result<(), NoPoint> {
+        if self.finder.offsets.is_none() || self.finder.structure_fails {
+            return Ok(());
+        }
+        let given: Vec<bool> = (0..self.jet.n_unknowns())
+            .map(|unknown| self.request.is_given(unknown))
+            .collect();
+        let pattern = self.finder.values.pattern(base);
+        let mut n_failed = vec![0; base.columns.len()];
+        let mut tried: Vec<Vec<bool>> = Vec::new();
+        let mut first = None;
+        loop {
+            let differentiated = &self.finder.is_differentiated;
+            let by_wish = by_wish(&base.columns, &given, differentiated, &n_failed);
+            let order = self.solved_in.take().or_else(|| {
+                SolveOrder::new(&pattern, &by_wish)
+                    .filter(|order| tried.len() <= N_DRAWN && !tried.contains(&order.is_kept))
+            });
+            let Some(order) = order else {
+                return first.map_or(Ok(()), Err);
+            };
+            let mut errors = Errors {
+                values: &mut self.finder.values,
+                base,
+                nominal: &self.finder.nominal,
+            };
+            let block = match errors.judge(&order, &self.jet) {
+                // At a switch there are no derivatives: the point is judged where a side is taken.
+                Ok(Known::Yes) | Err(_) => return Ok(()),
+                Ok(Known::Singular(block)) => block,
+                Ok(Known::No(block)) => {
+                    first.get_or_insert_with(|| NoPoint::Stalled {
+                        jet: self.jet.clone(),
+                        residual: f64::INFINITY,
+                        row: base.rows[block.rows[0]],
+                    });
+                    block
+                }
+            };
+            order.blame(&pattern, &block.columns, &mut n_failed);
+            tried.push(order.is_kept);
+        }
     }
 
     /// The same with the values of the guess, without a search for others. The rows hold to rounding with these values;
@@ -434,6 +545,7 @@ impl<'f, 'a> Search<'f, 'a> {
         if !landed || self.finder.nominal.iter().enumerate().any(moved) {
             self.jet = given;
         }
+        self.expect_known(&all)?;
         let distance = self.target_of_differentiated().distance(&self.jet);
         self.report(Closeness::Closest, distance)
     }

@@ -10,6 +10,7 @@ pub(super) use warnings::{warnings, warnings_of_start};
 
 use super::spectrum::{eigenvalue_record, path_record, spectrum_words};
 use daelight_analysis::System;
+use daelight_analysis::canonical::ConsistencyVerdict;
 use daelight_analysis::interval::{self, IntervalAnalysis};
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::smoothness::Path;
@@ -50,6 +51,9 @@ pub fn analyze(system: &System, passport: &Passport, matrices: bool) -> AnalyzeR
         eigenvalues: None,
         minimum_phase: None,
         spectrum_words: None,
+        contradicts: (passport.linear.as_ref())
+            .and_then(|linear| linear.consistency.as_ref())
+            .is_some_and(|found| found.verdict == ConsistencyVerdict::Violated),
         ranks: passport.numerical.as_ref().ok().map(rank_records),
         no_ranks: passport
             .numerical

@@ -284,9 +284,12 @@ fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
                     format!("the fixed value of {}", system.unknowns()[*unknown].name)
                 }
             };
+            let why = match residual.is_finite() {
+                true => format!("keeps a relative residual of {}", magnitude(*residual)),
+                false => "does not determine its unknowns there".to_string(),
+            };
             warnings.push(format!(
-                "No consistent point was found near the start values: {place} keeps a relative residual of {}.",
-                magnitude(*residual)
+                "No consistent point was found near the start values: {place} {why}."
             ));
         }
         Err(NoPoint::Budget { residual }) => warnings.push(format!(

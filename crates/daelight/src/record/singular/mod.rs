@@ -287,7 +287,8 @@ fn certificate(answer: &Answer) -> String {
     } else {
         ", found at random values modulo a prime of 61 bits"
     });
-    if answer.locus.is_some() {
+    let total = answer.n_excluded + answer.pieces.len();
+    if answer.locus.is_some() || total == 0 {
         return text;
     }
     let mut counts = [0; 4];
@@ -303,7 +304,6 @@ fn certificate(answer: &Answer) -> String {
             PieceState::Undecided(_) => counts[2] += 1,
         }
     }
-    let total = answer.n_excluded + answer.pieces.len();
     let mut solved = Vec::new();
     match (counts[1], n_complex) {
         (0, _) => {}
