@@ -340,9 +340,45 @@ fn bad_events_are_refused_where_they_stand() {
     let twice = "y = x; when x > 1 then b = true; end when; when x > 2 then b = false; end when;";
     let said = wrong("Boolean b(start = false);", twice);
     assert!(said.contains("assigned in two"), "{said}");
+    let twice = "y = x; when x > 1 then b = true; b = false; end when;";
+    let said = wrong("Boolean b(start = false);", twice);
+    assert!(said.contains("two equations in one `when`"), "{said}");
+    let twice = "y = x; when x > 1 then if x > 2 then b = true; else b = false; end if; if x > 3 then b = true; end if; end when;";
+    let said = wrong("Boolean b(start = false);", twice);
+    assert!(said.contains("two equations in one `when`"), "{said}");
+    let said = wrong("", "y = 2*x; when y == 0.5 then reinit(x, 0); end when;");
+    assert!(said.contains("numbers that move"), "{said}");
     let circle = "y = x; b = not c; c = not b; when x > 1 then reinit(x, 0); end when;";
     let said = wrong("Boolean b, c;", circle);
     assert!(said.contains("defined by each other"), "{said}");
+}
+
+/// Branches of one `when` that exclude each other, and equalities of what rests between events: n counts to 3 at t = 0.3, and the name y of it is 3 there.
+#[test]
+fn branches_and_equalities_of_what_rests_are_allowed() {
+    let text = "model M Real y; Integer n(start = 0, fixed = true), a(start = 0, fixed = true), b(start = 0, fixed = true);
+        equation y = n; when sample(0.1, 0.1) then n = pre(n) + 1; end when;
+        when n == 3 then if time > 1 then a = 1; else a = 2; end if; elsewhen n == 5 then a = pre(a) + 10; end when;
+        when y == 3 then b = n; end when; end M;";
+    let (model, solution) = finished(text, 0.95);
+    assert_eq!(
+        ["a", "b", "n"].map(|name| last(&model, &solution, name)),
+        [12.0, 3.0, 9.0]
+    );
+}
+
+/// n = k^m is beyond 2^53 from m = ceil(53 log 2/log k) on: the run ends there.
+#[test]
+fn whole_numbers_end_a_run_where_they_are_no_longer_known() {
+    for k in [3, 7, 10, 1000, -5, -40] {
+        let text = format!(
+            "model M Integer n(start = 1, fixed = true); equation when sample(1, 1) then n = {k}*pre(n); end when; end M;"
+        );
+        let solution = run_to(&model(&text), 100.0);
+        assert!(matches!(solution.end, HybridEnd::TooLarge { .. }), "{k}");
+        let wanted = (53.0 * 2f64.ln() / f64::from(k).abs().ln()).ceil();
+        assert_eq!(solution.reached, wanted, "{k}");
+    }
 }
 
 /// The impacts accumulate at sqrt(2/g) (1 + e)/(1 - e); at rest behind it the ball lies on the ground.

@@ -8,6 +8,7 @@ mod drawing;
 mod ensembles;
 mod expressions;
 mod files;
+mod hops;
 mod hybrid;
 mod kinks;
 mod loops;

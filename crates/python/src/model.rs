@@ -862,6 +862,7 @@ impl Model {
                 nudge: 0.0,
                 progress: Some(Progress::new(move |_| asked.look())),
                 unexplained: false,
+                is_inverse: false,
             };
             let run = if let Some(model) = self.with_events() {
                 self.integrate_with_events(model, &inputs, &options, times.as_deref())

@@ -2,7 +2,7 @@
 
 use super::{Driver, HybridEnd, MAX_ROUNDS, Point, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
-use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol};
+use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol, Type};
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
@@ -325,7 +325,12 @@ impl Driver<'_> {
     }
 
     /// The same at another point, with other parameters and so many times the width; sizes are those of the present mode.
-    fn is_on_border_at(&mut self, place: (usize, f64), point: &Point, parameters: &[f64]) -> bool {
+    pub(super) fn is_on_border_at(
+        &mut self,
+        place: (usize, f64),
+        point: &Point,
+        parameters: &[f64],
+    ) -> bool {
         let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
         let (time, values) = (self.point.time, &self.values);
         self.program
@@ -412,6 +417,20 @@ impl Driver<'_> {
         }
     }
 
+    /// Beyond 2^53 not every whole number is one of those that are kept: n + 1 may be n.
+    fn check_whole_numbers(&self) -> Result<(), HybridEnd> {
+        let most = 1.0 / f64::EPSILON * 2.0;
+        let variables = self.hybrid.variables.iter();
+        let mut whole = variables.filter(|v| v.ty == Type::Integer);
+        match whole.find(|v| self.values[v.parameter].abs() > most) {
+            Some(variable) => Err(HybridEnd::TooLarge {
+                name: variable.name.clone(),
+                value: self.values[variable.parameter],
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Held relations between discrete variables.
     pub(super) fn evaluate_held(&mut self) {
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
@@ -489,6 +508,7 @@ impl Driver<'_> {
             }
             self.settle(&mut reinitialised)?;
         }
+        self.look_for_hidden_hop(&before, !reinitialised.is_empty());
         self.trace_mode();
         reinitialised.append(&mut self.jumped);
         let changed = self.changes(&before, &point_before.values, &reinitialised);
@@ -536,6 +556,7 @@ impl Driver<'_> {
             }
             self.trace_round();
             self.evaluate_variables(false);
+            self.check_whole_numbers()?;
             self.evaluate_held();
             self.guarded_checks()?;
             let set = self.reinits()?;

@@ -18,6 +18,7 @@ mod scan;
 mod search;
 mod shadow;
 mod start;
+mod timed;
 mod values;
 mod zeno;
 
@@ -118,6 +119,13 @@ pub enum HybridEnd {
         limit: f64,
         /// The conditions.
         names: Vec<String>,
+    },
+    /// A whole number is too large to be known.
+    TooLarge {
+        /// The variable.
+        name: String,
+        /// Its value.
+        value: f64,
     },
     /// There is no consistent point after the event.
     NoPoint {
@@ -252,6 +260,8 @@ struct Driver<'m> {
     alike: HashMap<Arc<[String]>, VecDeque<usize>>,
     /// Causes of events that accumulate, and their limit.
     foretold: Option<(Arc<[String]>, zeno::Limit)>,
+    /// How long the hop is behind the last event, if numbers do not show it.
+    hidden: Option<f64>,
     /// A relation whose events accumulated, whose sides stay equal since.
     contact: Option<zeno::Contact>,
     /// Differences of the sides of relations that count as none, where others locate events.
@@ -393,6 +403,7 @@ impl<'m> Driver<'m> {
             rested: Vec::new(),
             alike: HashMap::new(),
             foretold: None,
+            hidden: None,
             contact: None,
             slack: Vec::new(),
             instants: vec![0; hybrid.samples.len()],
@@ -476,12 +487,16 @@ impl<'m> Driver<'m> {
     fn end_of_accumulation(&mut self) -> Option<HybridEnd> {
         let limit = self.accumulation()?;
         let names = self.last_causes();
+        if limit.is_infinite() {
+            return Some(HybridEnd::Accumulation { names });
+        }
         let rests = match self.options.rests_at_zeno {
             true => self.come_to_rest(),
             false => Ok(false),
         };
         match rests {
             Ok(true) => {
+                self.forget_accumulation();
                 self.out.accumulated += 1;
                 let how = match self.contact {
                     Some(_) => "its sides stay equal, as long as that takes a push and no pull",

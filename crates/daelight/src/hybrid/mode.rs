@@ -3,6 +3,7 @@
 use super::border::size_of;
 use super::program::without_inputs;
 use super::scan::{Events, Held};
+use super::timed::functions_of_time;
 use crate::solve::Setup;
 use daelight_analysis::System;
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, Signal, Tape, UnaryOp};
@@ -205,6 +206,17 @@ pub(super) fn in_mode(
             text,
         ));
     }
+    let known = match held.is_empty() {
+        true => HashMap::new(),
+        false => functions_of_time(&mut graph, &symbols, &model.equations),
+    };
+    for held in &mut held {
+        let sides = graph.substitute(&held.sides, |_, id| match symbols.get(id) {
+            Symbol::Unknown { unknown, order: 0 } => known.get(&unknown).copied(),
+            _ => None,
+        });
+        held.of_time.copy_from_slice(&sides);
+    }
     let delayed: Vec<ExprId> = hybrid.delays.iter().map(|delay| delay.expr).collect();
     let delayed = without_inputs(&mut graph, &symbols, &model.inputs, &delayed);
     model.hybrid = None;
@@ -281,6 +293,7 @@ fn held_condition(
         sides,
         size,
         slopes,
+        of_time: sides,
         relation,
         is_above: false,
         text,

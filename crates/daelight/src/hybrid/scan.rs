@@ -5,13 +5,14 @@
 
 use super::ROUNDING;
 use super::border::{Makings, Slope, is_border, least_of, nominals};
+use super::timed::{Bounds, Timed};
 use crate::estimate::TOLD;
 use crate::observe::{WayBack, expand_deciders, pieces};
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
 use daelight_expr::{ExprId, Jet, JetEvaluator, Tape, Values};
 use daelight_integrate::Trajectory;
-use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
+use daelight_integrate::watch::{Cell, Expand, MAX_EXPANSIONS, SCAN_ORDER, Scan};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,8 @@ pub(super) struct Held {
     pub size: ExprId,
     /// Its slopes along unknowns.
     pub slopes: Vec<Slope<ExprId>>,
+    /// Its sides, with unknowns that follow time alone as functions of it.
+    pub of_time: [ExprId; 2],
     /// Its relation, if it is one.
     pub relation: Option<usize>,
     /// Whether it holds where its left side is the greater.
@@ -60,6 +63,7 @@ struct Condition {
     /// The size of what it is made of, and its slopes along unknowns.
     size: Arc<Tape>,
     along: Vec<(usize, usize)>,
+    timed: Option<Timed>,
     relation: Option<usize>,
     /// Whether it holds where its left side is the greater.
     is_above: bool,
@@ -83,6 +87,7 @@ impl Events {
                     sides: Arc::new(equations.compile(&held.sides)),
                     size: Arc::new(equations.compile(&sizes)),
                     along: held.slopes.iter().map(|s| (s.0, s.1)).collect(),
+                    timed: Timed::new(system, &held.of_time),
                     relation: held.relation,
                     is_above: held.is_above,
                     text: held.text,
@@ -197,6 +202,8 @@ struct Looked {
     jet: Jet,
     values: Values,
     size: Values,
+    /// Its ranges over parts of the run, if functions of time decide it.
+    bounds: Option<Bounds>,
     /// The last place at which it had clearly not changed.
     at: f64,
     /// Whether it is not looked at where the leg begins.
@@ -345,6 +352,7 @@ impl EventScan {
                 jet,
                 values: value(&condition.tape),
                 size: value(&condition.size),
+                bounds: condition.timed.as_ref().map(|t| t.bounds(parameters)),
                 at: f64::NAN,
                 is_quiet: condition.relation.is_some_and(|r| quiet.contains(&r)),
                 rests: false,
@@ -559,6 +567,49 @@ impl EventScan {
         if self.looked[at].stays && self.stays_within(trajectory, at, piece) {
             return None;
         }
+        let mut parts = vec![piece];
+        let mut n_looks = 0;
+        while let Some((from, to)) = parts.pop() {
+            let middle = 0.5 * (from + to);
+            let is_one = middle == from || middle == to || n_looks >= MAX_EXPANSIONS;
+            n_looks += 1;
+            if is_one || self.serves(trajectory, at, (from, to)) {
+                if n_looks > MAX_EXPANSIONS {
+                    self.note_unresolved(at, middle);
+                }
+                if let Some(found) = self.change_within(trajectory, at, (from, to)) {
+                    return Some(found);
+                }
+            } else {
+                parts.extend([(middle, to), (from, middle)]);
+            }
+        }
+        None
+    }
+
+    /// Whether a condition can be looked at in one part: what time alone does to it there is what its series says, (H3e).
+    fn serves(&mut self, trajectory: &Trajectory, at: usize, (from, to): (f64, f64)) -> bool {
+        let Some(bounds) = &mut self.looked[at].bounds else {
+            return true;
+        };
+        let middle = 0.5 * (from + to);
+        let jet = self.jets.at(trajectory, middle);
+        jet.is_none_or(|jet| bounds.serves((from, to), jet, self.events.rtol))
+    }
+
+    fn note_unresolved(&mut self, at: usize, time: f64) {
+        if self.unresolved.iter().all(|(known, _)| *known != at) {
+            self.unresolved.push((at, time));
+        }
+    }
+
+    /// The same in a part on which its series say what there is.
+    fn change_within(
+        &mut self,
+        trajectory: &Trajectory,
+        at: usize,
+        piece: (f64, f64),
+    ) -> Option<f64> {
         let mut functions = Deciders {
             jet: &mut self.looked[at].jet,
             jets: &mut self.jets,
@@ -573,9 +624,8 @@ impl EventScan {
             let next = cell.middle();
             if let Some(has_changed) = self.decided(trajectory, at, next) {
                 self.note(at);
-                let is_new = self.unresolved.iter().all(|(known, _)| *known != at);
-                if !cell.resolved && is_new {
-                    self.unresolved.push((at, next));
+                if !cell.resolved {
+                    self.note_unresolved(at, next);
                 }
                 if has_changed {
                     return Some(self.locate(trajectory, at, next));

@@ -1,9 +1,10 @@
 //! Events that accumulate: intervals that shrink like a geometric series have a limit.
 
-use super::program::Program;
-use super::{Driver, Event, HybridEnd};
+use super::program::{Point, Program};
+use super::{Driver, Event, HybridEnd, ROUNDING};
 use crate::estimate::TOLD;
 use crate::solve::Solution;
+use daelight_analysis::initial::TaylorJet;
 use daelight_expr::{Node, UnaryOp};
 use daelight_lang::{ChangedBy, Model, Origin, Symbol};
 use std::sync::Arc;
@@ -67,6 +68,13 @@ impl Driver<'_> {
         }
     }
 
+    /// Events that have accumulated say nothing of those behind the rest that they led to.
+    pub(super) fn forget_accumulation(&mut self) {
+        self.hidden = None;
+        self.foretold = None;
+        self.alike.clear();
+    }
+
     /// The limit of events that follow each other ever faster: (H5) of `docs/theory/hybrid.md`. Once it is foretold it holds as long as no other
     /// event changes something and it lies ahead, the best of those that the events tell: where flights are shorter than what times are off by,
     /// the last of them say nothing.
@@ -117,6 +125,9 @@ impl Driver<'_> {
     /// The limit of events that accumulate, once it is near or reached: what is left lies within the tolerance of the run, or no event
     /// was found up to the limit and the sides of their relations are still the same, so that rounding hides the events that are left.
     pub(super) fn accumulation(&mut self) -> Option<f64> {
+        if let Some(limit) = self.hidden_limit() {
+            return Some(limit);
+        }
         let limit = self.limit()?;
         let rest = limit - self.alike().next()?.time;
         let is_near = rest <= self.out.rtol * (self.out.to - self.out.from).abs();
@@ -153,15 +164,18 @@ impl Driver<'_> {
             let values =
                 (self.alike()).filter_map(|e| e.changed.iter().find(|c| c.name == change.name));
             let values: Vec<f64> = values.take(2).map(|c| c.to).collect();
-            let &[now, before] = &values[..] else {
-                return Ok(false);
-            };
             let times: Vec<f64> = self.alike().take(3).map(|e| e.time).collect();
-            let &[a, b, c] = &times[..] else {
-                return Ok(false);
+            let limit = match (&values[..], &times[..], self.hidden_ratio()) {
+                (&[now, before, ..], _, Some(ratio)) => {
+                    now + (now - before) * ratio / (1.0 - ratio)
+                }
+                (&[now, ..], _, None) if self.hidden.is_some() => now,
+                (&[now, before, ..], &[a, b, c, ..], None) => {
+                    let ratio = (a - b) / (b - c);
+                    now + (now - before) * ratio / (1.0 - ratio)
+                }
+                _ => return Ok(false),
             };
-            let ratio = (a - b) / (b - c);
-            let limit = now + (now - before) * ratio / (1.0 - ratio);
             // Nearly nothing is nothing.
             let is_nothing = limit.abs() <= self.out.rtol;
             let limit = if is_nothing { 0.0 } else { limit };
@@ -290,6 +304,78 @@ impl Driver<'_> {
         Ok(true)
     }
 
+    /// Looks whether an event that has just set something leads back at once to the side where the relations that it changed hold: then they
+    /// never change again, and the next event is due all the same, (H5b).
+    pub(super) fn look_for_hidden_hop(&mut self, before: &[f64], has_set: bool) {
+        self.hidden = None;
+        if !has_set {
+            return;
+        }
+        let relations = self.hybrid.relations.iter().enumerate();
+        let changed = relations.filter(|(at, relation)| {
+            relation.by == ChangedBy::Unknowns
+                && before[relation.parameter] != self.values[relation.parameter]
+                && !self.modes.over.contains(at)
+        });
+        let changed: Vec<usize> = changed.map(|(at, _)| at).collect();
+        let jet = (!changed.is_empty()).then(|| self.deeper_jet()).flatten();
+        self.hidden = jet.and_then(|jet| {
+            let mut changed = changed.into_iter();
+            changed.find_map(|at| self.hidden_hop(at, &jet))
+        });
+    }
+
+    /// How long it takes until a relation on its border is there again, if its way back is lower than what numbers tell: `None` where it
+    /// clearly leaves the border to either side.
+    fn hidden_hop(&mut self, relation: usize, jet: &TaylorJet) -> Option<f64> {
+        let place = self.layout.relations + relation;
+        let holds = self.values[self.hybrid.relations[relation].parameter] != 0.0;
+        let events = &self.modes.list[self.mode].events;
+        let series = events.difference(relation, &self.values, (self.point.time, jet))?;
+        let &[_, slope, bend, ..] = &series[..] else {
+            return None;
+        };
+        let bends = jet.row(2)?.iter().map(|x| x.abs());
+        let is_bent = bend.abs() > f64::EPSILON.sqrt() * bends.fold(0.0, f64::max);
+        if !is_bent || events.truth_where(relation, bend) != Some(holds) {
+            return None;
+        }
+        let rates: Vec<f64> = jet.row(1)?.iter().map(|x| x.abs()).collect();
+        let size = |u: usize, _| rates[u];
+        let size = self.program.size(place, &self.point, &self.values, size);
+        if slope * bend > 0.0 && slope.abs() > ROUNDING * size {
+            return None;
+        }
+        let long = (-slope / bend).max(0.0);
+        let height = 0.25 * long * slope.abs();
+        if height > TOLD * self.out.rtol * size.max(1.0) {
+            return None;
+        }
+        let top = point_along(jet, self.point.time, 0.5 * long);
+        let values = self.values.clone();
+        let is_seen = (self.program.value(place, &top, &values) != 0.0) != holds
+            && !self.is_on_border_at((place, 1.0), &top, &values);
+        (long <= self.instant_long() || !is_seen).then_some(long)
+    }
+
+    /// Where events accumulate whose hops are hidden, by the last interval that was seen; infinite where they do not shrink.
+    fn hidden_limit(&self) -> Option<f64> {
+        let long = self.hidden?;
+        let ratio = self.hidden_ratio().unwrap_or(0.0);
+        Some(match ratio < 1.0 {
+            true => self.point.time + long / (1.0 - ratio),
+            false => f64::INFINITY,
+        })
+    }
+
+    /// How much shorter a hidden hop is than the last interval.
+    fn hidden_ratio(&self) -> Option<f64> {
+        let long = self.hidden?;
+        let mut times = self.alike().map(|event| event.time);
+        let last = times.next()?;
+        Some(long / (last - times.next()?))
+    }
+
     /// The end of a hop that is too low for the pieces of an implicit method, twice as far: an event has just set something and left a
     /// relation on its border, and its difference d_1 s + d_2 s^2 + … leads away from there and back within what the pieces may be off, (H5a).
     pub(super) fn low_hop(&mut self) -> Option<f64> {
@@ -348,6 +434,23 @@ impl Driver<'_> {
                 ));
             }
         }
+    }
+}
+
+/// The point of a series at a distance.
+fn point_along(jet: &TaylorJet, time: f64, s: f64) -> Point {
+    let sum = |u: usize, order: usize| {
+        let terms = (order..jet.n_orders()).rev();
+        terms.fold(0.0, |sum, k| {
+            let factor = if order == 0 { 1.0 } else { k as f64 };
+            sum * s + factor * jet.get(u, k)
+        })
+    };
+    let unknowns = 0..jet.n_unknowns();
+    Point {
+        time: time + s,
+        values: unknowns.clone().map(|u| sum(u, 0)).collect(),
+        rates: unknowns.map(|u| sum(u, 1)).collect(),
     }
 }
 

@@ -283,6 +283,12 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
             ),
             *limit,
         ),
+        HybridEnd::TooLarge { name, value } => failure(
+            "number-range",
+            format!(
+                "at t = {reached} the whole number `{name}` would be {value:e}: beyond 2^53 not all of them are told apart; declare it as Real, or keep it smaller"
+            ),
+        ),
         HybridEnd::NoPoint { why } => failure(
             "no-point",
             format!("after the event at t = {reached} there is no consistent point: {why}"),

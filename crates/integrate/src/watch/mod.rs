@@ -14,4 +14,4 @@ pub(crate) mod sides;
 pub(crate) mod written;
 
 pub use isolate::{Isolation, ZeroPlace};
-pub use scan::{Cell, Expand, SCAN_ORDER, Scan};
+pub use scan::{Cell, Expand, MAX_EXPANSIONS, SCAN_ORDER, Scan};

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 40;
 const MAX_DEPTH_WITHOUT: usize = 6;
 
 /// Expansions for one piece of the solution.
-const MAX_EXPANSIONS: usize = 20_000;
+pub const MAX_EXPANSIONS: usize = 20_000;
 
 /// Functions that can be expanded anywhere along a piece of a solution.
 pub trait Expand {

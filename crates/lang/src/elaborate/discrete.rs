@@ -47,9 +47,14 @@ pub(super) struct Hidden {
 /// What a `when` assigns: the conditions and values of its branches, first ones first.
 pub(super) struct Assigned {
     pub branches: Vec<(ExprId, ExprId)>,
+    /// Where each of them stands, and the branches around it.
+    pub places: Vec<(Span, Branches)>,
     /// The `when` it stands in.
     pub span: Span,
 }
+
+/// The branches around a place in a `when`, outermost first: which choice, and which of its branches.
+pub(super) type Branches = Vec<(usize, usize)>;
 
 #[derive(Default)]
 pub(super) struct Discrete {
@@ -65,6 +70,11 @@ pub(super) struct Discrete {
     pub stand_ins: HashMap<usize, Own>,
     /// Whether the present place is the body of a `when`.
     pub in_body: bool,
+    /// The branches around the present place in a `when`, and how many choices there were so far.
+    pub inside: Branches,
+    pub choices: usize,
+    /// Equalities in the conditions of `when`s.
+    pub equalities: Vec<(ExprId, Span)>,
     /// Unknowns that stand for `initial()` and `terminal()`.
     pub flags: BTreeMap<&'static str, usize>,
     /// Parameters with `fixed = false`: unknowns that the start settles for the whole run.
@@ -666,7 +676,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Whether a value varies with an unknown or with time, not in steps alone: no whole number can.
-    fn is_smooth(&self, value: ExprId) -> bool {
+    pub(super) fn is_smooth(&self, value: ExprId) -> bool {
         let mut open = vec![value];
         let mut seen = HashSet::new();
         while let Some(expr) = open.pop() {

@@ -34,6 +34,7 @@ impl Elaborator<'_> {
     /// Makes parameters of all that rests between events.
     pub(super) fn settle_hybrid(&mut self) {
         self.check_previous();
+        self.refuse_equalities_of_unknowns();
         if self.has_errors() {
             return;
         }

@@ -1,6 +1,6 @@
 //! `when`: conditions whose rising edges fire, and what happens then.
 
-use super::discrete::{Assigned, Own};
+use super::discrete::{Assigned, Branches, Own};
 use super::value::Value;
 use super::{Checked, Elaborator};
 use crate::ast::{self, AstId, EquationKind, Expr, Statement};
@@ -8,7 +8,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::hybrid::{Check, CheckKind, Reinit, Rule};
 use crate::model::{Symbol, Type, shorten};
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
+use std::collections::HashSet;
 
 impl<'a> Elaborator<'a> {
     /// A `when` among the equations: each branch fires unless an earlier one does.
@@ -18,14 +19,12 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Checked<()> {
         let mut earlier: Option<ExprId> = None;
-        for (condition, body) in branches {
+        let choice = self.new_choice();
+        for (branch, (condition, body)) in branches.iter().enumerate() {
             let fires = self.fires(*condition)?;
             let active = self.unless(fires, earlier);
             self.discrete.in_body = true;
-            let mut result = Ok(());
-            for equation in body {
-                result = result.and(self.when_equation(active, equation, span));
-            }
+            let result = self.when_equations(active, body, (choice, branch), span);
             self.discrete.in_body = false;
             result?;
             earlier = Some(match earlier {
@@ -34,6 +33,28 @@ impl<'a> Elaborator<'a> {
             });
         }
         Ok(())
+    }
+
+    fn new_choice(&mut self) -> usize {
+        self.discrete.choices += 1;
+        self.discrete.choices
+    }
+
+    /// The equations of one branch inside a `when`.
+    fn when_equations(
+        &mut self,
+        active: ExprId,
+        body: &'a [ast::Equation],
+        branch: (usize, usize),
+        when: Span,
+    ) -> Checked<()> {
+        self.discrete.inside.push(branch);
+        let mut result = Ok(());
+        for equation in body {
+            result = result.and(self.when_equation(active, equation, when));
+        }
+        self.discrete.inside.pop();
+        result
     }
 
     fn unless(&mut self, condition: ExprId, other: Option<ExprId>) -> ExprId {
@@ -75,6 +96,70 @@ impl<'a> Elaborator<'a> {
         Ok(all.unwrap_or(never))
     }
 
+    /// Refuses `x == 0.5` in the condition of a `when` where x moves between events: no run meets the single times at which it holds.
+    pub(super) fn refuse_equalities_of_unknowns(&mut self) {
+        let equalities = std::mem::take(&mut self.discrete.equalities);
+        if equalities.is_empty() {
+            return;
+        }
+        let resting = self.resting_unknowns();
+        for (expr, span) in equalities {
+            if self.moves_beside(expr, &resting) {
+                self.error(
+                    Diagnostic::error(
+                        Code::TypeMismatch,
+                        span,
+                        "an equality of numbers that move holds at single times, and no `when` sees it become true",
+                    )
+                    .label("true at single times alone")
+                    .help("write `>=` or `<=`: a `when` acts once, where its condition becomes true"),
+                );
+            }
+        }
+    }
+
+    /// Whether an expression reads a number that moves between events, other than these unknowns.
+    fn moves_beside(&mut self, expr: ExprId, resting: &HashSet<usize>) -> bool {
+        let symbols = self.walker.symbols(&self.graph, &[expr]);
+        symbols.into_iter().any(|id| match self.symbols.get(id) {
+            Symbol::Unknown { unknown, order } => order > 0 || !resting.contains(&unknown),
+            Symbol::Time => true,
+            Symbol::Parameter(_) | Symbol::Input { .. } => false,
+        })
+    }
+
+    /// Unknowns that change at events alone: discrete ones, and names for what is made of them.
+    fn resting_unknowns(&mut self) -> HashSet<usize> {
+        let discrete = &self.discrete;
+        let mut resting: HashSet<usize> = discrete.variables.keys().copied().collect();
+        resting.extend(discrete.stand_ins.keys());
+        resting.extend(discrete.hidden.iter().map(|hidden| hidden.unknown));
+        resting.extend(discrete.previous.values().map(|(before, _)| *before));
+        resting.extend(discrete.flags.values());
+        resting.extend(discrete.samples.iter().map(|sample| sample.0));
+        resting.extend(&discrete.settled);
+        let others = discrete.equations.iter().map(|e| [e.left, e.right]);
+        let sides = self.equations.iter().map(|e| [e.left, e.right]);
+        let sides: Vec<[ExprId; 2]> = sides.chain(others).collect();
+        loop {
+            let before = resting.len();
+            for &[left, right] in &sides {
+                for (name, value) in [(left, right), (right, left)] {
+                    let symbol = self.graph.as_symbol(name).map(|id| self.symbols.get(id));
+                    if let Some(Symbol::Unknown { unknown, order: 0 }) = symbol
+                        && !resting.contains(&unknown)
+                        && !self.moves_beside(value, &resting)
+                    {
+                        resting.insert(unknown);
+                    }
+                }
+            }
+            if resting.len() == before {
+                return resting;
+            }
+        }
+    }
+
     /// Refuses `time == 0.5` in the condition of a `when`, from the `first` that was met: it never becomes true.
     fn refuse_equalities_of_time(&mut self, first: usize) -> Checked<()> {
         for (expr, span) in self.equalities.split_off(first) {
@@ -92,6 +177,9 @@ impl<'a> Elaborator<'a> {
                     .label("true at one time alone")
                     .help("write `>=`: a `when` acts once, where its condition becomes true"),
                 ));
+            }
+            if matches!(self.graph.node(expr), Node::Binary(BinaryOp::Equal, ..)) {
+                self.discrete.equalities.push((expr, span));
             }
         }
         Ok(())
@@ -121,7 +209,8 @@ impl<'a> Elaborator<'a> {
                 otherwise,
             } => {
                 let mut earlier: Option<ExprId> = None;
-                for (condition, body) in branches {
+                let choice = self.new_choice();
+                for (branch, (condition, body)) in branches.iter().enumerate() {
                     let condition = self.eval_condition(*condition)?;
                     let decided = self.decided(condition);
                     if decided == Some(false) {
@@ -129,9 +218,7 @@ impl<'a> Elaborator<'a> {
                     }
                     let alone = self.unless(condition, earlier);
                     let both = self.graph.binary(BinaryOp::And, active, alone);
-                    for equation in body {
-                        self.when_equation(both, equation, when)?;
-                    }
+                    self.when_equations(both, body, (choice, branch), when)?;
                     if decided == Some(true) {
                         return Ok(());
                     }
@@ -141,10 +228,7 @@ impl<'a> Elaborator<'a> {
                     });
                 }
                 let rest = self.unless(active, earlier);
-                for equation in otherwise {
-                    self.when_equation(rest, equation, when)?;
-                }
-                Ok(())
+                self.when_equations(rest, otherwise, (choice, branches.len()), when)
             }
             EquationKind::Connect(..) | EquationKind::When { .. } => Err(self.error(
                 Diagnostic::error(
@@ -225,10 +309,29 @@ impl<'a> Elaborator<'a> {
         self.make_discrete(unknown);
         let known = self.discrete.assigned.entry(unknown).or_insert(Assigned {
             branches: Vec::new(),
+            places: Vec::new(),
             span: when,
         });
         let first = known.span;
         known.branches.push((active, value));
+        let inside = self.discrete.inside.clone();
+        let mut places = known.places.iter();
+        let again = places.find(|(_, other)| go_together(other, &inside));
+        let again = again.map(|(place, _)| *place);
+        known.places.push((span, inside));
+        if let Some(earlier) = again.filter(|_| first == when) {
+            let name = self.unknowns[unknown].name.clone();
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::Overdetermined,
+                    span,
+                    format!("`{name}` has two equations in one `when`"),
+                )
+                .label("set again here")
+                .related(earlier, "first here")
+                .help("remove one, or say with `if` or `elsewhen` which one counts"),
+            ));
+        }
         if first != when {
             let name = self.unknowns[unknown].name.clone();
             return Err(self.error(
@@ -346,4 +449,12 @@ impl<'a> Elaborator<'a> {
         self.merge_frames(fires, then_frame, span);
         Ok(())
     }
+}
+
+/// Whether two places in a `when` may be reached together: not from different branches of one choice.
+fn go_together(a: &Branches, b: &Branches) -> bool {
+    a.iter()
+        .zip(b)
+        .find(|(a, b)| a != b)
+        .is_none_or(|(a, b)| a.0 != b.0)
 }
