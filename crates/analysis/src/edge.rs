@@ -5,7 +5,7 @@
 
 use crate::System;
 use crate::initial::{TaylorJet, nominal};
-use daelight_expr::{BinaryOp, ExprId, Graph, Node, UnaryOp, Walker};
+use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 use daelight_lang::Symbol;
 
 /// An argument is at the edge when its distance from it is below this part of its terms.
@@ -64,6 +64,33 @@ fn limited(graph: &Graph, id: ExprId) -> Option<(ExprId, Domain)> {
     }
 }
 
+/// All expressions below one that have a say at a point: what stands in the other branch of an `if` has none.
+fn taken(graph: &Graph, root: ExprId, value_of: impl Fn(SymbolId) -> f64) -> Vec<ExprId> {
+    let nodes = Walker::new().reachable(graph, &[root]).to_vec();
+    let has_choices = |id: &ExprId| matches!(graph.node(*id), Node::Select(..));
+    if !nodes.iter().any(has_choices) {
+        return nodes;
+    }
+    let mut seen: FastMap<ExprId, ()> = FastMap::default();
+    let mut stack = vec![root];
+    while let Some(id) = stack.pop() {
+        if seen.insert(id, ()).is_some() {
+            continue;
+        }
+        match graph.node(id) {
+            Node::Select(condition, a, b) => {
+                let holds = graph.evaluate(&[condition], &value_of)[0] != 0.0;
+                stack.extend([condition, if holds { a } else { b }]);
+            }
+            node => stack.extend(node.arguments()),
+        }
+    }
+    nodes
+        .into_iter()
+        .filter(|id| seen.contains_key(id))
+        .collect()
+}
+
 /// The expressions of a system that are at the edge of their domain at a jet, each once.
 pub(crate) fn edges(system: &System, time: f64, jet: &TaylorJet) -> Vec<Edge> {
     let equations = system.equations();
@@ -100,7 +127,7 @@ pub(crate) fn edges(system: &System, time: f64, jet: &TaylorJet) -> Vec<Edge> {
     let mut walker = Walker::new();
     let mut found: Vec<(ExprId, Edge)> = Vec::new();
     for (equation, &residual) in equations.residuals().iter().enumerate() {
-        for id in walker.reachable(graph, &[residual]).to_vec() {
+        for id in taken(graph, residual, value_of) {
             let Some((argument, domain)) = limited(graph, id) else {
                 continue;
             };

@@ -154,14 +154,19 @@ impl Equations {
             });
             residuals[equation] = roots[0];
         }
+        Some(self.with_residuals(graph, residuals))
+    }
+
+    /// Other residuals in the same unknowns, in a graph that has grown from the present one.
+    pub(crate) fn with_residuals(&self, mut graph: Graph, residuals: Vec<ExprId>) -> Self {
         let n = self.n_unknowns();
         let jacobians = graph.jacobians(&residuals, n, |id| self.slot(id));
-        Some(Self {
+        Self {
             graph: Arc::new(graph),
             residuals,
             jacobians,
             ..self.clone()
-        })
+        }
     }
 
     /// The graph of all expressions.
@@ -228,7 +233,12 @@ impl Equations {
     ///
     /// The inputs have room for all derivatives up to [`Equations::order`], used or not.
     pub fn compile(&self, roots: &[ExprId]) -> Tape {
-        Tape::compile(&self.graph, roots, |id| self.slot(id))
+        self.compile_in(&self.graph, roots)
+    }
+
+    /// The same for expressions of a graph that has grown from that of the equations.
+    pub fn compile_in(&self, graph: &Graph, roots: &[ExprId]) -> Tape {
+        Tape::compile(graph, roots, |id| self.slot(id))
             .with_counts(self.n_unknowns(), self.n_parameters)
             .with_slot_order(self.order())
             .with_signals(&self.signals())

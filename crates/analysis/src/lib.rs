@@ -79,6 +79,7 @@ pub mod passport;
 pub mod prescribed;
 pub mod reduction;
 pub mod repair;
+mod roots;
 pub mod scaling;
 pub mod series;
 pub mod sharpen;

@@ -19,7 +19,9 @@ impl Random {
 }
 
 fn start(system: &System) -> Outcome {
-    let request = Request::of_model(system, 0.0, 2);
+    let mut request = Request::of_model(system, 0.0, 2);
+    // Time is not what is asked about.
+    request.budget = std::time::Duration::from_secs(300);
     find_start(system, &StartRequest::of(&request, Others::Glance))
 }
 

@@ -46,4 +46,5 @@ mod stops;
 mod studio;
 mod sweep;
 mod sweep_cli;
+mod tanks;
 mod weirs;

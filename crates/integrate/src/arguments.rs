@@ -112,8 +112,12 @@ fn critical(graph: &Graph, node: Node) -> Option<(ExprId, Form)> {
 
 /// All arguments of some equations that must not vanish and may do so, each once, and one tape for all of them.
 ///
-/// What stands in a branch of an `if` is left out: the condition usually guards it.
-pub(crate) fn critical_arguments(equations: &Equations) -> (Vec<Argument>, Tape) {
+/// What stands in a branch of an `if` is left out, since the condition usually guards it, but for roots that no condition looks at.
+pub(crate) fn critical_arguments(
+    equations: &Equations,
+    residuals: &Tape,
+    parameters: &[f64],
+) -> (Vec<Argument>, Tape) {
     let graph = equations.graph();
     let mut found: Vec<Argument> = Vec::new();
     let mut compiled = Vec::new();
@@ -160,5 +164,19 @@ pub(crate) fn critical_arguments(equations: &Equations) -> (Vec<Argument>, Tape)
             }
         }
     }
-    (found, equations.compile(&compiled))
+    let (mut graph, unguarded) = equations.unguarded_roots(residuals, parameters);
+    for root in unguarded {
+        // Where it is not taken it is away from zero.
+        let one = graph.constant(1.0);
+        let watched = graph.select(root.taken, root.argument, one);
+        found.push(Argument {
+            operation: root.operation,
+            argument: root.argument,
+            equations: vec![root.equation],
+            form: Form::Radicand,
+            root: compiled.len(),
+        });
+        compiled.push(watched);
+    }
+    (found, equations.compile_in(&graph, &compiled))
 }

@@ -7,8 +7,9 @@ use daelight_analysis::dae::{Anywhere, BlockForm};
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
 use daelight_analysis::{Equations, Reduced, System};
-use daelight_expr::{ExprId, Forcing, Side, Tape, Values};
+use daelight_expr::{ExprId, FastMap, Forcing, Side, Tape, Values};
 use daelight_linalg::{LinalgError, RankDecision};
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -98,6 +99,10 @@ pub struct Problem {
     arguments: Arc<[Argument]>,
     /// The values that the arguments are read from.
     argument_tape: Arc<Tape>,
+    /// On which sides of the branches of the residuals roots begin.
+    root_sides: Arc<[Option<Ordering>]>,
+    /// What expressions that were made here are in the text.
+    written: Arc<FastMap<ExprId, ExprId>>,
     /// Functions of time alone, and their tape.
     forcing: Arc<[Forcing]>,
     forcing_tape: Arc<Tape>,
@@ -161,6 +166,10 @@ impl Problem {
         structure: Structure,
         parameters: &[f64],
     ) -> Result<Self, ProblemError> {
+        let (equations, written, conditions) = match equations.with_roots_cut(parameters) {
+            Some(cut) => (cut.equations, cut.written, cut.conditions),
+            None => (equations, FastMap::default(), FastMap::default()),
+        };
         let offsets = structure.offsets();
         let leads: Vec<u32> = offsets.equation.iter().map(|&c| c as u32).collect();
         let residuals =
@@ -176,7 +185,13 @@ impl Problem {
             return Err(ProblemError::Condition { unknown });
         }
         let entries = SystemJacobian::new(&equations, &structure, parameters);
-        let (arguments, argument_tape) = critical_arguments(&equations);
+        let (mut arguments, argument_tape) = critical_arguments(&equations, &residuals, parameters);
+        for argument in &mut arguments {
+            for expr in [&mut argument.operation, &mut argument.argument] {
+                *expr = written.get(expr).copied().unwrap_or(*expr);
+            }
+        }
+        let root_sides = equations.root_sides(&residuals, parameters, &conditions);
         let forcing = residuals.forcing();
         let functions: Vec<ExprId> = forcing.iter().map(|function| function.expr).collect();
         let problem = Self {
@@ -184,6 +199,8 @@ impl Problem {
             residuals: Arc::new(residuals),
             arguments: arguments.into(),
             argument_tape: Arc::new(argument_tape),
+            root_sides: root_sides.into(),
+            written: Arc::new(written),
             forcing: forcing.into(),
             forcing_tape: Arc::new(equations.compile(&functions)),
             is_resolved: false,
@@ -313,6 +330,22 @@ impl Problem {
     /// The values that the arguments are read from.
     pub(crate) fn argument_tape(&self) -> &Arc<Tape> {
         &self.argument_tape
+    }
+
+    /// An expression of these equations as the equations that they were made from have it.
+    pub fn written(&self, expr: ExprId) -> ExprId {
+        self.written.get(&expr).copied().unwrap_or(expr)
+    }
+
+    /// The branch of the residuals that has a place among them, as it is written.
+    pub(crate) fn branch_expr(&self, branch: usize) -> ExprId {
+        let mut branches = self.residuals.branches();
+        self.written(branches.nth(branch).expect("a branch of the tape"))
+    }
+
+    /// The side of a branch on which a root begins with an infinite slope at its surface, as in `if h > 0 then sqrt(h) else 0`.
+    pub(crate) fn root_side(&self, branch: usize) -> Option<Ordering> {
+        self.root_sides[branch]
     }
 
     /// The functions of time alone in the residuals.

@@ -68,6 +68,14 @@ impl RowValues {
         Arc::clone(self.equations.equations.graph())
     }
 
+    /// Whether an expression stands in an equation, and not only in a derivative of one.
+    pub fn is_written(&self, expr: ExprId) -> bool {
+        let equations = &self.equations.equations;
+        let mut walker = Walker::new();
+        let written = walker.reachable(equations.graph(), equations.residuals());
+        written.contains(&expr)
+    }
+
     /// Keeps branches on sides; others follow the values.
     pub fn pin(&mut self, pins: &[Pin]) {
         for family in [&mut self.equations, &mut self.initial] {

@@ -192,7 +192,9 @@ impl Finder<'_> {
                 }
             }
         }
-        self.chosen(found).ok_or(without_point.unwrap_or(first))
+        let is_steep = without_point.as_ref().is_some_and(|end| self.is_steep(end));
+        self.chosen(found, is_steep)
+            .ok_or(without_point.unwrap_or(first))
     }
 
     /// Where more switches meet than can be tried in all combinations, or each search takes long: the sides of the text, and
@@ -250,9 +252,20 @@ impl Finder<'_> {
         }
     }
 
+    /// Whether a search ended where a formula has a value and no derivatives.
+    fn is_steep(&self, no_point: &NoPoint) -> bool {
+        match no_point {
+            NoPoint::Fault(ArrayFault::Equation(fault)) if fault.kind != FaultKind::Kink => {
+                fault.order > 0 || !self.values.is_written(fault.expr)
+            }
+            _ => false,
+        }
+    }
+
     /// The candidate whose sides hold for later times; the side of the text where several do, or where both sides of a switch lead
-    /// back to it. A side that leads to one without a point is no start.
-    fn chosen(&mut self, mut found: Vec<Candidate>) -> Option<ConsistentPoint> {
+    /// back to it. A side that leads to one without a point is no start, unless that one has a value and no derivatives there
+    /// (`is_steep`): a root begins, and the run goes on a little behind it.
+    fn chosen(&mut self, mut found: Vec<Candidate>, is_steep: bool) -> Option<ConsistentPoint> {
         let graph = self.values.graph();
         let of_text = |candidate: &Candidate| -> usize {
             let worth = |pin: &Pin| match pin.side {
@@ -272,13 +285,14 @@ impl Finder<'_> {
             })
             .collect();
         let lasting = || (0..holds.len()).filter(|at| holds[*at]);
-        if lasting().next().is_none() && !has_both_sides(&found) {
+        if lasting().next().is_none() && !is_steep && !has_both_sides(&found) {
             return None;
         }
         let chosen = lasting().next().unwrap_or(0);
         let jet = &found.get(chosen)?.point.jet;
         let differ = |at: &usize| !jet.agrees(&found[*at].point.jet, SAME_JET);
         let choice = match lasting().count() {
+            0 if is_steep => SideChoice::One,
             0 => SideChoice::None,
             1 => SideChoice::One,
             n if lasting().any(|at| differ(&at)) => SideChoice::Several(n),

@@ -208,7 +208,10 @@ impl Solution {
     /// Where a fault of the run stands in the text.
     pub(crate) fn explain_fault(&self, system: &System, fault: &Fault) -> String {
         match &self.route {
-            Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
+            Route::Reduced(reduced) => {
+                let expr = self.problem.written(fault.expr);
+                reduced.explain(system, &Fault { expr, ..*fault }).sentence
+            }
             Route::Repaired(_) | Route::Array => {
                 format!("an expression has no value: {}", fault.kind)
             }

@@ -282,6 +282,23 @@ impl Course<'_> {
         is_finding(&run).then_some(run)
     }
 
+    /// Lets the series lead the run off from a start at which formulas have no derivatives, a thousandth of the way; `None` if they do not
+    /// come through.
+    pub(super) fn led_off(&mut self, start: &Start) -> Option<Result<Option<StopReason>, Failure>> {
+        let mut options = self.options.clone();
+        options.t_end = self.time + 1e-3 * (self.options.t_end - self.time);
+        options.order = None;
+        options.watch = None;
+        let run = taylor::solve(self.problem, start, &options).ok()?;
+        if !is_finding(&run) {
+            return None;
+        }
+        Some(match self.take_over(0, 0, run, false) {
+            Some(stop) => Ok(Some(stop)),
+            None => self.begin(),
+        })
+    }
+
     /// Takes over what the series found from an accepted point on.
     fn adopt(&mut self, checkpoint: usize, run: Run) -> Handed {
         let from = &self.checkpoints[checkpoint];

@@ -5,11 +5,13 @@ use crate::hermite::N_NODES;
 use crate::outcome::{BudgetKind, Failure};
 use crate::start::StartError;
 use crate::states;
-use crate::tolerances::{REJECT, SHRUNK, UNEVEN};
+use crate::tolerances::{REJECT, SHRUNK, SIDE_VALUE, UNEVEN};
 use crate::trajectory::shift;
-use crate::watch::branches::Piece;
+use crate::watch::branches::{BranchFunctions, FirstSwitch, Piece};
+use crate::watch::sides::{Way, leads_to};
 use daelight_analysis::{Completed, FirstOrder};
 use daelight_stiff as stiff;
+use std::cmp::Ordering;
 use stiff::Stepper;
 
 /// A piece may be off by this many tolerances between the ends of a step.
@@ -41,6 +43,9 @@ const RELAXED: f64 = 1e3;
 impl Course<'_> {
     /// One leg of the implicit method, with the states that suit the present point.
     pub(super) fn leg(&mut self, completed: &Completed) -> Result<Event, StartError> {
+        if let Some(switch) = self.leaves_to_root() {
+            return Ok(Event::Switch(switch));
+        }
         let tolerances = &self.options.tolerances;
         let n = self.problem.n();
         shift(&self.series, n, 0.0, &mut self.point);
@@ -88,6 +93,39 @@ impl Course<'_> {
         })
     }
 
+    /// The branches that leave their surfaces at the present time for sides on which roots begin.
+    fn leaves_to_root(&mut self) -> Option<FirstSwitch> {
+        if !self.stages.is_expanded_at(self.time) {
+            return None;
+        }
+        let way = Way::through(
+            self.options.t_end - self.time,
+            self.options.tolerances.rtol,
+            0.0,
+        );
+        let stages = &self.stages;
+        let leaves = |&branch: &usize| {
+            let root = self.problem.root_side(branch);
+            let root = root.filter(|root| *root != stages.sides()[branch]);
+            let (value, size) = stages.switching(branch, 0);
+            let size = size.max(stages.noted_size(branch));
+            value.abs() <= SIDE_VALUE * size
+                && root.is_some_and(|root| leads_to(stages, branch, root, way))
+        };
+        let branches: Vec<usize> = (0..stages.n_branches()).filter(leaves).collect();
+        if branches.is_empty() {
+            return None;
+        }
+        let rows = self.piece.len().min(self.series.len());
+        self.piece.fill(0.0);
+        self.piece[..rows].copy_from_slice(&self.series[..rows]);
+        Some(FirstSwitch {
+            time: self.time,
+            width: 0.0,
+            branches,
+        })
+    }
+
     /// A point ahead at which all branches are on the sides that hold, as far as it is to be found. After a sliding motion what
     /// decides leaves its surface like a square, so that it is not always very near; behind an infinite slope the series reach no
     /// further than the point is behind the switch, and it is nearer.
@@ -115,7 +153,70 @@ impl Course<'_> {
                 factorial *= (s + 1) as f64;
             }
         }
+        self.put_beside_roots(aside, first_order, &mut there);
         (self.time + aside, there)
+    }
+
+    /// Moves values whose differences rest beside roots, up to rounding, to where the text says that there is no root: the root of 1e-16
+    /// is 1e-8.
+    fn put_beside_roots(&mut self, aside: f64, first_order: &FirstOrder, there: &mut [f64]) {
+        let Some(branches) = &mut self.branches else {
+            return;
+        };
+        let n = self.problem.n();
+        let time = self.time + aside;
+        let mut moved = self.series.clone();
+        for branch in 0..self.stages.n_branches() {
+            let held = self.stages.sides()[branch];
+            let Some(root) = self.problem.root_side(branch).filter(|root| *root != held) else {
+                continue;
+            };
+            let mut value_of = |series: &[f64]| {
+                let piece = Piece {
+                    centre: self.time,
+                    series,
+                };
+                (
+                    branches.value(piece, time, branch),
+                    branches.size(piece, time, branch),
+                )
+            };
+            let (Some(value), size) = value_of(&moved) else {
+                continue;
+            };
+            let rests = SIDE_VALUE * size.max(self.stages.noted_size(branch));
+            if value.abs() > rests {
+                continue;
+            }
+            // Exactly on the surface, unless the text has the root there.
+            let wanted = match self.stages.side_at_equality(branch) == root {
+                true if root == Ordering::Greater => -rests,
+                true => rests,
+                false => 0.0,
+            };
+            let mut best: Option<(f64, (usize, usize), f64)> = None;
+            let tolerances = &self.options.tolerances;
+            for (j, s) in BranchFunctions::reads(self.problem, branch) {
+                let unit = tolerances.absolute(s, j) / tolerances.rtol;
+                let before = moved[s * n + j];
+                moved[s * n + j] += unit;
+                let slope = value_of(&moved).0.unwrap_or(value) - value;
+                moved[s * n + j] = before;
+                if first_order.place(j, s).is_some()
+                    && slope.abs() > best.map_or(0.0, |(slope, ..)| slope.abs())
+                {
+                    best = Some((slope, (j, s), unit));
+                }
+            }
+            if let Some((slope, (j, s), unit)) = best
+                && let Some(place) = first_order.place(j, s)
+            {
+                let change = (wanted - value) * unit / slope;
+                let factorial: f64 = (1..=s).map(|f| f as f64).product();
+                moved[s * n + j] += change;
+                there[place] += factorial * change;
+            }
+        }
     }
 
     /// Whether the functions that decide are on the sides that hold at a time ahead, on the present series.

@@ -32,7 +32,7 @@ use crate::trajectory::{Segment, Trajectory};
 use crate::watch::branches::{BranchFunctions, FirstSwitch};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, At, Forced};
-use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
+use crate::watch::sides::{Settled, Way, at_zero, forget_units, note_units, settle, undecided};
 use crate::watch::written::of_time;
 use choice::Choice;
 use consult::Checkpoint;
@@ -142,7 +142,13 @@ pub fn solve(
     sliding::solve(problem, start, options, &mut |start, options| {
         let mut course = Course::new(problem, options, method, start.time)?;
         start::project(&mut course.stages, start)?;
-        let stop = match course.begin().map_err(StartError::NotFound)? {
+        let mut begun = course.begin();
+        if let Err(Failure::Fault(_)) = begun
+            && let Some(led) = course.led_off(start)
+        {
+            begun = led;
+        }
+        let stop = match begun.map_err(StartError::NotFound)? {
             Some(stop) => stop,
             None => course.run(completed.as_ref())?,
         };
@@ -310,11 +316,13 @@ impl<'p> Course<'p> {
             Err(Failure::Fault(fault)) if fault.kind == FaultKind::Kink => {}
             projected => drop(projected?),
         }
+        note_units(&mut self.stages, &self.options.tolerances);
         let undecided = undecided(&mut self.stages);
         let way = Way::from_start(self.options.t_end - self.time);
         let settled = settle(&mut self.stages, &undecided, way, &mut self.series)?;
         let (time, first) = (self.time, undecided.first().copied());
         self.at_zero = at_zero(&self.stages, &undecided, way);
+        forget_units(&mut self.stages, way);
         self.watch_from_here();
         Ok(match (settled, first) {
             (Settled::None { branch, leads_back }, _) => Some(StopReason::Chattering {
@@ -331,8 +339,7 @@ impl<'p> Course<'p> {
     }
 
     fn branch_expr(&self, branch: usize) -> ExprId {
-        let mut branches = self.problem.residual_tape().branches();
-        branches.nth(branch).expect("a branch of the tape")
+        self.problem.branch_expr(branch)
     }
 
     /// Starts to watch from the present point, whose series is there.

@@ -68,7 +68,7 @@ impl Course<'_> {
             state_change: projected.state_change,
             is_jump,
         });
-        onto_surfaces(&mut self.stages, &switch.branches, &mut self.series);
+        onto_surfaces(&mut self.stages, &switch.branches, way, &mut self.series);
         self.at_zero = at_zero(&self.stages, &switch.branches, way);
         self.staying.extend(&switch.branches);
         self.staying.sort_unstable();
@@ -206,9 +206,15 @@ impl Course<'_> {
         self.stages.set_point(time, &self.point);
         let mut settled = settle(&mut self.stages, branches, way, &mut self.series);
         let mut restart = time;
-        let reach = (time - self.time).abs();
+        // From the very beginning of a piece it reaches as far as a step.
+        let left = (self.options.t_end - time).abs();
+        let reach = match (time - self.time).abs() {
+            0.0 => self.step.unwrap_or(left),
+            reach => reach,
+        };
         let begins_nowhere = match settled {
-            Ok(Settled::None { leads_back, .. }) => !leads_back,
+            // Within rounding of its beginning a root has a slope that leads back.
+            Ok(Settled::None { leads_back, .. }) => !leads_back || self.begins_root(branches),
             // Within rounding of an infinite slope: its Jacobian is no guide to what follows.
             Ok(Settled::One(_)) => self.steep_step().is_some_and(|step| step < 1e-6 * reach),
             _ => false,
@@ -218,7 +224,7 @@ impl Course<'_> {
                 series: &self.piece,
                 centre: self.time,
                 time,
-                reach: reach.min((self.options.t_end - time).abs()),
+                reach: reach.min(left),
                 tolerances: &self.options.tolerances,
                 sides: &sides,
             };
@@ -235,6 +241,12 @@ impl Course<'_> {
             }
         }
         (restart, settled)
+    }
+
+    /// Whether a root begins on a side of one of some branches.
+    fn begins_root(&self, branches: &[usize]) -> bool {
+        let mut branches = branches.iter();
+        branches.any(|&branch| self.problem.root_side(branch).is_some())
     }
 
     /// Keeps what decides branches was made of where the piece begins; those that leave their surfaces are on none.

@@ -17,6 +17,7 @@ impl Stages<'_> {
     /// Computes all coefficients above the point, (3) for k >= 1, and writes the series `[order][unknown]`.
     pub fn expand(&mut self, series: &mut [f64]) -> Result<(), Failure> {
         self.statistics.jets += 1;
+        self.expanded_at = None;
         if self.expand_natively(series)? {
             return Ok(());
         }
@@ -43,6 +44,7 @@ impl Stages<'_> {
             }
         }
         series.copy_from_slice(&self.jet.inputs().rows()[..series.len()]);
+        self.expanded_at = Some(self.time());
         Ok(())
     }
 }

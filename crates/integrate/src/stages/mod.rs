@@ -61,6 +61,8 @@ pub(crate) struct Stages<'p> {
     same_branch: Vec<Option<usize>>,
     /// For each branch that lies on its surface the size of what decided it before it came there; 0 for others.
     crossed: Vec<f64>,
+    /// The time at which all coefficients are those of the last expansion; none since a point was set.
+    expanded_at: Option<f64>,
     /// The greatest scaled residual of each level in the last projection.
     pub levels: Vec<f64>,
     /// The same for the last residual.
@@ -159,6 +161,7 @@ impl<'p> Stages<'p> {
             statistics: Statistics::default(),
             native: None,
             crossed: vec![0.0; n_branches],
+            expanded_at: None,
             problem,
             jet,
             jacobian,
@@ -243,6 +246,11 @@ impl<'p> Stages<'p> {
         self.jet.inputs().time()
     }
 
+    /// Whether the functions that decide branches have the coefficients of an expansion at a time.
+    pub fn is_expanded_at(&self, time: f64) -> bool {
+        self.expanded_at == Some(time)
+    }
+
     /// Number of coefficients of a point.
     pub fn n_point(&self) -> usize {
         (self.problem.max_unknown_offset() + 1) * self.n
@@ -255,6 +263,7 @@ impl<'p> Stages<'p> {
 
     /// Sets the point to be solved for: coefficients `[order][unknown]` up to the greatest offset d.
     pub fn set_point(&mut self, time: f64, point: &[f64]) {
+        self.expanded_at = None;
         let inputs = self.jet.inputs_mut();
         inputs.set_time(time);
         for (order, row) in point.chunks_exact(self.n.max(1)).enumerate() {

@@ -29,7 +29,7 @@ use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, Forced};
-use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
+use crate::watch::sides::{Settled, Way, at_zero, forget_units, note_units, settle, undecided};
 use crate::watch::written::of_time;
 use approach::{Approach, Verdict};
 use daelight_expr::Side;
@@ -334,20 +334,27 @@ impl<'p> Taylor<'p> {
 
     /// Expands the first point; chooses sides where a branch begins at its switching point.
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
+        note_units(&mut self.stages, &self.options.tolerances);
         let undecided = undecided(&mut self.stages);
         let way = Way::from_start(self.options.t_end - self.time);
         // Where no side goes on the point is all there is.
         self.series.fill(0.0);
         let n_point = self.stages.n_point().min(self.series.len());
         self.stages.point(&mut self.series[..n_point]);
-        match settle(&mut self.stages, &undecided, way, &mut self.next)? {
-            Settled::One(_) | Settled::Jumped(_) | Settled::Meeting { .. } => {}
-            Settled::Several(_) => return Ok(Some(self.ambiguous(undecided[0]))),
-            Settled::None { branch, leads_back } => {
+        // Within rounding of its beginning a root has a series, which reaches nowhere.
+        if self.begin_beside_root(&undecided) {
+            return Ok(None);
+        }
+        match settle(&mut self.stages, &undecided, way, &mut self.next) {
+            Ok(Settled::One(_) | Settled::Jumped(_) | Settled::Meeting { .. }) => {}
+            Ok(Settled::Several(_)) => return Ok(Some(self.ambiguous(undecided[0]))),
+            Ok(Settled::None { branch, leads_back }) => {
                 return Ok(Some(self.chattering(branch, leads_back)));
             }
+            Err(failure) => return Err(failure),
         }
         self.at_zero = at_zero(&self.stages, &undecided, way);
+        forget_units(&mut self.stages, way);
         self.keep_residuals();
         std::mem::swap(&mut self.series, &mut self.next);
         let here = Expansion {

@@ -8,17 +8,32 @@ use crate::tolerances::{SAME_SWITCH, SIDE_VALUE, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::beside::Beside;
 use crate::watch::forcing::At;
-use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, onto_surfaces, settle};
+use crate::watch::sides::{
+    Settled, Way, at_zero, beyond, has_left_rest, leads_to, onto_surfaces, rests, settle,
+};
 use crate::watch::written::{as_written, exact_time};
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
-    /// The series of the function that decides a branch, from the last expansion.
+    /// The series of the function that decides a branch at the present time.
     fn decide(&mut self, branch: usize) {
+        self.expand_here();
         let stages = &self.stages;
         let orders = 0..stages.n_switching();
         self.decider
             .set(orders.map(|order| stages.switching(branch, order)));
+    }
+
+    /// Expands the present point again where the stages were used for another one since: a landing point behind a singularity, or a step
+    /// that was not taken. What decides branches would be read there, as many seconds off.
+    fn expand_here(&mut self) {
+        if self.stages.is_expanded_at(self.time) {
+            return;
+        }
+        let n_point = self.stages.n_point().min(self.series.len());
+        self.stages.set_point(self.time, &self.series[..n_point]);
+        // It was expanded before, with the same sides.
+        let _ = self.solve_point(false);
     }
 
     /// The step, up to h, on which the functions that decide branches are resolved by their own series, (R1).
@@ -81,6 +96,7 @@ impl Taylor<'_> {
             Ordering::Less => -1.0,
             Ordering::Greater => 1.0,
             Ordering::Equal => {
+                self.expand_here();
                 let rtol = self.options.tolerances.rtol;
                 let way = Way::through(self.options.t_end - self.time, rtol, 0.0);
                 return has_left_rest(&self.stages, branch, way).then_some(0.0);
@@ -88,7 +104,18 @@ impl Taylor<'_> {
         };
         self.decide(branch);
         let own_zero = self.at_zero.contains(&branch);
-        self.decider.leaves(side, self.direction, h, own_zero)
+        let root_side = self.stages.problem().root_side(branch);
+        let has_root = root_side == Some(self.stages.sides()[branch]);
+        if root_side.is_some() && !has_root {
+            // What rests beside its root has left when it is more than what it came to rest with.
+            let rtol = self.options.tolerances.rtol;
+            let way = Way::through(self.options.t_end - self.time, rtol, 0.0);
+            if rests(&self.stages, branch, way) {
+                return None;
+            }
+        }
+        self.decider
+            .leaves((side, self.direction), h, own_zero, has_root)
     }
 
     /// The first switching time within the next step, and the branch that switches.
@@ -117,7 +144,7 @@ impl Taylor<'_> {
 
     /// Puts what rests onto its surfaces, and gives the values at the switch itself if they are those of neither side, (R26).
     fn written(&mut self, located: &[usize], way: Way) -> Option<Vec<f64>> {
-        onto_surfaces(&mut self.stages, located, &mut self.next);
+        onto_surfaces(&mut self.stages, located, way, &mut self.next);
         let located = located.iter().copied();
         let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
         as_written(&mut self.stages, &exact, way, &mut self.next)
@@ -159,7 +186,7 @@ impl Taylor<'_> {
                 return Some(self.ended(time, StopReason::Meeting { time, expr }));
             }
             Ok(Settled::None { branch, leads_back }) => {
-                let behind = match leads_back {
+                let behind = match leads_back && !self.begins_root(&together) {
                     true => None,
                     false => self.behind((time, s), way, &sides),
                 };
@@ -219,15 +246,86 @@ impl Taylor<'_> {
         way: Way,
         sides: &[(usize, Ordering)],
     ) -> Option<(f64, Projected)> {
+        // From the very beginning of a series it reaches as far as a step.
+        let reach = match s > SAME_SWITCH * time.abs() {
+            true => s,
+            false => self.rule.step(&self.series).step,
+        };
         let beside = Beside {
             series: &self.series,
             centre: self.time,
             time,
-            reach: s.min((self.options.t_end - time).abs()),
+            reach: reach.min((self.options.t_end - time).abs()),
             tolerances: &self.options.tolerances,
             sides,
         };
         beside.settle(&mut self.stages, way, &mut self.point, &mut self.next)
+    }
+
+    /// Whether a root begins on a side of one of some branches: within rounding of its beginning it has a slope that leads back.
+    fn begins_root(&self, branches: &[usize]) -> bool {
+        let problem = self.stages.problem();
+        let mut branches = branches.iter();
+        branches.any(|&branch| problem.root_side(branch).is_some())
+    }
+
+    /// Begins where roots begin with infinite slopes: a little behind the start, (R16a), up to which nothing is seen of the roots. Whether
+    /// there is such a start; if not, everything is as it was.
+    pub(super) fn begin_beside_root(&mut self, undecided: &[usize]) -> bool {
+        let root_of = |branch: usize| self.stages.problem().root_side(branch);
+        let rooted = undecided.iter().copied();
+        let rooted = rooted.filter_map(|branch| Some((branch, root_of(branch)?)));
+        let rooted: Vec<(usize, Ordering)> = rooted.collect();
+        if rooted.is_empty() {
+            return false;
+        }
+        let before: Vec<Ordering> = self.stages.sides().to_vec();
+        let point = self.series.clone();
+        let restart = self.led_beside_root(&rooted, undecided);
+        match restart {
+            Some(restart) => self.accept(restart),
+            None => {
+                for (branch, side) in before.into_iter().enumerate() {
+                    self.stages.choose(branch, side);
+                }
+                self.series = point;
+                let n_point = self.stages.n_point().min(self.series.len());
+                self.stages.set_point(self.time, &self.series[..n_point]);
+                self.stages.compare();
+            }
+        }
+        restart.is_some()
+    }
+
+    /// The time behind the start at which roots are on their sides, with the series there in `next` and that of the start in `series`.
+    fn led_beside_root(
+        &mut self,
+        rooted: &[(usize, Ordering)],
+        undecided: &[usize],
+    ) -> Option<f64> {
+        for &(branch, side) in rooted {
+            self.stages.choose(branch, side.reverse());
+        }
+        let left = self.options.t_end - self.time;
+        let is_other = |branch: &usize| rooted.iter().all(|(rooted, _)| rooted != branch);
+        let others: Vec<usize> = undecided.iter().copied().filter(is_other).collect();
+        let from_start = Way::from_start(left);
+        let settled = settle(&mut self.stages, &others, from_start, &mut self.next);
+        if !matches!(settled, Ok(Settled::One(_))) {
+            return None;
+        }
+        let way = Way::through(left, self.options.tolerances.rtol, 0.0);
+        let leaving = rooted.iter().copied();
+        let sides: Vec<(usize, Ordering)> = leaving
+            .filter(|&(branch, side)| leads_to(&self.stages, branch, side, way))
+            .collect();
+        if sides.is_empty() {
+            return None;
+        }
+        std::mem::swap(&mut self.series, &mut self.next);
+        let reach = self.rule.step(&self.series).step.min(left.abs());
+        let (restart, _) = self.behind((self.time, reach), way, &sides)?;
+        Some(restart)
     }
 
     /// Forgets what was seen ahead with the sides before.
@@ -263,8 +361,7 @@ impl Taylor<'_> {
     }
 
     fn branch_expr(&self, branch: usize) -> daelight_expr::ExprId {
-        let tape = self.stages.problem().residual_tape();
-        tape.branches().nth(branch).expect("a branch of the tape")
+        self.stages.problem().branch_expr(branch)
     }
 
     pub(super) fn ambiguous(&self, branch: usize) -> StopReason {

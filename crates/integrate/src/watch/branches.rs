@@ -9,7 +9,7 @@ use crate::stages::Stages;
 use crate::stages::same_branches;
 use crate::tolerances::{CONFIRM_WEIGHTS, JUST_SWITCHED, SAME_SWITCH, SIDE_VALUE};
 use crate::trajectory::shift;
-use daelight_expr::{Jet, JetEvaluator, Node};
+use daelight_expr::{Jet, JetEvaluator, Node, Slot, Walker};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -51,7 +51,11 @@ impl OnSurfaces<'_> {
         if stays && self.staying.contains(&branch) {
             return false;
         }
-        match stages.sides()[branch] {
+        let held = stages.sides()[branch];
+        let root_side = stages.problem().root_side(branch);
+        let rests_beside = root_side.is_some_and(|root| root != held);
+        match held {
+            _ if rests_beside && value.abs() <= SIDE_VALUE * size => false,
             Ordering::Less => value > 0.0,
             Ordering::Greater => value < 0.0,
             // At rest; away from it only when it is more than the accuracy of the piece.
@@ -218,6 +222,21 @@ impl BranchFunctions {
         let (left, right) = self.operands(piece, time, branch);
         let size = left.abs() + right.abs();
         if size.is_finite() { size } else { 0.0 }
+    }
+
+    /// The unknowns and orders of their derivatives that a function reads.
+    pub fn reads(problem: &Problem, branch: usize) -> Vec<(usize, usize)> {
+        let equations = problem.equations();
+        let expr = problem.residual_tape().branches().nth(branch);
+        let symbols = expr.map(|expr| Walker::new().symbols(equations.graph(), &[expr]));
+        let symbols = symbols.unwrap_or_default();
+        let unknowns = symbols
+            .into_iter()
+            .filter_map(|id| match equations.slot(id) {
+                Slot::Variable { index, order } => Some((index as usize, order as usize)),
+                _ => None,
+            });
+        unknowns.collect()
     }
 
     fn operands(&mut self, piece: Piece<'_>, time: f64, branch: usize) -> (f64, f64) {

@@ -59,8 +59,15 @@ impl Decider {
 
     /// Where the function leaves the side that is held, within h ahead in a direction.
     ///
-    /// With `own_zero` the point lies on the switching surface.
-    pub fn leaves(&mut self, side: f64, direction: f64, h: f64, own_zero: bool) -> Option<f64> {
+    /// With `own_zero` the point lies on the switching surface. With `has_root` a touch of zero leaves the side, too: the
+    /// root there goes on as the negative one.
+    pub fn leaves(
+        &mut self,
+        (side, direction): (f64, f64),
+        h: f64,
+        own_zero: bool,
+        has_root: bool,
+    ) -> Option<f64> {
         self.scaled.clear();
         let (mut power, mut noise) = (1.0, 0.0f64);
         for (x, size) in self.series.iter().zip(&self.sizes) {
@@ -84,7 +91,16 @@ impl Decider {
         } else {
             self.isolation.find(&self.scaled, error);
         }
-        self.isolation.leaves(side).map(|s| s * h)
+        let left = self.isolation.leaves(side);
+        let touched = match has_root && !own_zero {
+            true => self.isolation.touches(side),
+            false => None,
+        };
+        let first = match (left, touched) {
+            (Some(left), Some(touched)) => Some(left.min(touched)),
+            (left, touched) => left.or(touched),
+        };
+        first.map(|s| s * h)
     }
 }
 

@@ -160,6 +160,19 @@ impl Isolation {
         None
     }
 
+    /// Where the polynomial comes down to zero and rises again without leaving the side that is held: the first such turn.
+    pub fn touches(&self, side: f64) -> Option<f64> {
+        let slope = |s: f64| {
+            let powers = self.coefficients.iter().enumerate().skip(1).rev();
+            side * powers.fold(0.0, |sum, (m, a)| sum * s + m as f64 * a)
+        };
+        self.places.iter().find_map(|&ZeroPlace { from, to }| {
+            // What turns within the place falls before it and rises behind it.
+            let (falls, rises) = (slope(from), slope(to));
+            (falls < 0.0 && rises > 0.0).then(|| crate::locate::zero(from, to, falls, rises, slope))
+        })
+    }
+
     /// Bernstein coefficients b_i = sum_{j<=i} C(i,j)/C(K,j) a_j.
     fn bernstein(&mut self, a: &[f64]) -> Vec<f64> {
         let degree = a.len().saturating_sub(1);

@@ -2,6 +2,7 @@
 //!
 //! Section 5 of `docs/theory/runs.md`.
 
+use crate::options::Tolerances;
 use crate::outcome::Failure;
 use crate::stages::{Projected, Stages};
 use crate::tolerances::{SIDE_ROUNDING, SIDE_SAME, SIDE_SURFACE, SIDE_TOLERANCES, SIDE_VALUE};
@@ -86,6 +87,7 @@ pub(crate) fn undecided(stages: &mut Stages<'_>) -> Vec<usize> {
     stages.hold(true);
     let on_surface = |&branch: &usize| {
         let (value, size) = stages.switching(branch, 0);
+        let size = size.max(stages.noted_size(branch));
         stages.sides()[branch] == Ordering::Equal || value.abs() <= SIDE_SURFACE * size
     };
     let found: Vec<usize> = (0..stages.n_branches()).filter(on_surface).collect();
@@ -463,6 +465,8 @@ fn follow(
         let is_located = varied.contains(&branch) || held == Ordering::Equal && !has_jumped;
         let way = if is_located { way } else { way.beside() };
         let side = match decisive(stages, branch, way) {
+            // Where the argument of a root rests at zero the side without the root holds; the text may ask for the other one, `h >= 0`.
+            None if stages.problem().root_side(branch).is_some() => held,
             None if stages.jumps(branch) && !rested.contains(&branch) => Ordering::Equal,
             Some((_, term)) if held == Ordering::Equal => {
                 rested.push(branch);
@@ -490,9 +494,14 @@ pub(crate) fn at_zero(stages: &Stages<'_>, branches: &[usize], way: Way) -> Vec<
     branches.iter().copied().filter(is_zero).collect()
 }
 
-/// Whether the function of a branch goes to the side that is held, or rests on its surface.
+/// Whether the function of a branch goes to the side that is held, or rests on its surface; not beside a root, where the root of what is
+/// rounding is far more than that.
 fn is_consistent(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
-    decisive(stages, branch, way).is_none_or(|(_, term)| side_of(term) == stages.sides()[branch])
+    let held = stages.sides()[branch];
+    match decisive(stages, branch, way) {
+        Some((_, term)) => side_of(term) == held,
+        None => stages.problem().root_side(branch) != Some(held),
+    }
 }
 
 /// The side that a branch takes when it leaves the one it is on: from rest, where its function goes.
@@ -507,10 +516,19 @@ pub(crate) fn beyond(stages: &Stages<'_>, branch: usize, way: Way) -> Ordering {
 
 /// Puts states that came to rest on switching surfaces exactly there, where a branch looks at one of them alone, and expands the point
 /// anew: what a located zero is off by has a side, which the text would take for that of the state.
-pub(crate) fn onto_surfaces(stages: &mut Stages<'_>, branches: &[usize], series: &mut [f64]) {
+pub(crate) fn onto_surfaces(
+    stages: &mut Stages<'_>,
+    branches: &[usize],
+    way: Way,
+    series: &mut [f64],
+) {
     let resting = branches.iter().copied();
     let moved: Vec<(usize, f64)> = resting
-        .filter(|&branch| stages.sides()[branch] == Ordering::Equal)
+        .filter(|&branch| {
+            let is_at_rest = stages.sides()[branch] == Ordering::Equal;
+            let is_beside = stages.problem().root_side(branch).is_some();
+            is_at_rest || is_beside && rests(stages, branch, way)
+        })
         .filter(|&branch| stages.switching(branch, 0).0 != 0.0)
         .filter_map(|branch| stages.on_surface(branch))
         .collect();
@@ -521,7 +539,12 @@ pub(crate) fn onto_surfaces(stages: &mut Stages<'_>, branches: &[usize], series:
     let mut before = vec![0.0; stages.n_point()];
     stages.point(&mut before);
     let mut point = before.clone();
+    let n = stages.problem().n();
     for (place, value) in moved {
+        // What rests has no rates, and rounding of them would move it off again.
+        for rate in point.iter_mut().skip(place).step_by(n) {
+            *rate = 0.0;
+        }
         point[place] = value;
     }
     if solved_at(stages, (time, &point), series).is_err() {
@@ -530,9 +553,37 @@ pub(crate) fn onto_surfaces(stages: &mut Stages<'_>, branches: &[usize], series:
     }
 }
 
+/// Gives states that may rest beside a root at a start the sizes of their tolerances: there is no way on which they came, and 1e-18 m of
+/// water is no water.
+pub(crate) fn note_units(stages: &mut Stages<'_>, tolerances: &Tolerances) {
+    let n = stages.problem().n();
+    for branch in 0..stages.n_branches() {
+        if stages.problem().root_side(branch).is_some()
+            && let Some((place, _)) = stages.on_surface(branch)
+        {
+            let unit = tolerances.absolute(place / n, place % n) / tolerances.rtol;
+            stages.note_size(branch, unit);
+        }
+    }
+}
+
+/// Forgets them for those that do not rest.
+pub(crate) fn forget_units(stages: &mut Stages<'_>, way: Way) {
+    for branch in 0..stages.n_branches() {
+        if stages.problem().root_side(branch).is_some() && !rests(stages, branch, way) {
+            stages.note_size(branch, 0.0);
+        }
+    }
+}
+
 /// Whether the function of a branch rests on its surface.
 pub(crate) fn rests(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
     decisive(stages, branch, way).is_none()
+}
+
+/// Whether the function of a branch goes to a side.
+pub(crate) fn leads_to(stages: &Stages<'_>, branch: usize, side: Ordering, way: Way) -> bool {
+    decisive(stages, branch, way).is_some_and(|(_, term)| side_of(term) == side)
 }
 
 /// Whether a branch that rests on its surface has left it.
@@ -577,7 +628,7 @@ pub(super) fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(
         if m == 0 {
             value
         } else {
-            turned(m).max(SIDE_ROUNDING * greatest)
+            turned(m).max(SIDE_ROUNDING * known)
         }
     };
     let mut terms = terms.into_iter().enumerate();

@@ -376,6 +376,9 @@ impl Elaborator<'_> {
         for equation in self.equations.iter().chain(&self.initial_equations) {
             roots.extend([equation.left, equation.right]);
         }
+        for relation in self.guards_of_roots(&roots[..n_rules], &roots[n_rules..]) {
+            self.discrete.relations.remove(&relation);
+        }
         let images = self.held(&roots, hybrid, false);
         // Relations that were held just now are in their last form.
         let relations = std::mem::take(&mut hybrid.relations);
@@ -393,6 +396,85 @@ impl Elaborator<'_> {
                 false => &mut self.initial_equations[at - n_equations],
             };
             (equation.left, equation.right, equation.residual) = (pair[0], pair[1], residual);
+        }
+    }
+
+    /// Relations that keep the argument of a root from being negative and that no rule reads: `if h > 0 then sqrt(h) else 0`.
+    ///
+    /// Held between events, such a root would have no guard where h only touches zero; as a kink of the equations it has one, and
+    /// its values are the same.
+    fn guards_of_roots(&mut self, rules: &[ExprId], equations: &[ExprId]) -> Vec<ExprId> {
+        let read: BTreeSet<ExprId> = (self.walker.reachable(&self.graph, rules).iter())
+            .copied()
+            .collect();
+        let nodes = self.walker.reachable(&self.graph, equations).to_vec();
+        let all = self.radicands(&nodes);
+        let mut found = Vec::new();
+        if all.is_empty() {
+            return found;
+        }
+        for &id in &nodes {
+            let Node::Select(condition, a, b) = self.graph.node(id) else {
+                continue;
+            };
+            for relation in self.walker.reachable(&self.graph, &[condition]).to_vec() {
+                let Node::Binary(
+                    BinaryOp::Less
+                    | BinaryOp::LessEqual
+                    | BinaryOp::Greater
+                    | BinaryOp::GreaterEqual,
+                    left,
+                    right,
+                ) = self.graph.node(relation)
+                else {
+                    continue;
+                };
+                let differences = [self.graph.sub(left, right), self.graph.sub(right, left)];
+                let differences = differences.map(|one| self.without_factors(one));
+                let is_argument =
+                    |all: &BTreeSet<ExprId>| differences.iter().any(|one| all.contains(one));
+                // Few relations are of any root, and only their branches are looked into.
+                if read.contains(&relation) || !is_argument(&all) {
+                    continue;
+                }
+                let below = self.walker.reachable(&self.graph, &[a, b]).to_vec();
+                if is_argument(&self.radicands(&below)) {
+                    found.push(relation);
+                }
+            }
+        }
+        found
+    }
+
+    /// The arguments of the roots among some expressions, without their factors.
+    fn radicands(&mut self, nodes: &[ExprId]) -> BTreeSet<ExprId> {
+        let arguments = nodes.iter().filter_map(|&id| match self.graph.node(id) {
+            Node::Unary(UnaryOp::Sqrt, a) => Some(a),
+            Node::Binary(BinaryOp::Pow, a, b) => {
+                let power = self.graph.as_constant(b)?;
+                (power > 0.0 && power.fract() != 0.0).then_some(a)
+            }
+            _ => None,
+        });
+        let arguments: Vec<ExprId> = arguments.collect();
+        let arguments = arguments.into_iter().map(|one| self.without_factors(one));
+        arguments.collect()
+    }
+
+    /// An expression without its sign and its factors that hold no unknown.
+    fn without_factors(&mut self, mut expr: ExprId) -> ExprId {
+        loop {
+            let mut rests = |expr| {
+                let symbols = self.walker.symbols(&self.graph, &[expr]);
+                let mut symbols = symbols.into_iter().map(|id| self.symbols.get(id));
+                symbols.all(|symbol| matches!(symbol, Symbol::Parameter(_)))
+            };
+            expr = match self.graph.node(expr) {
+                Node::Unary(UnaryOp::Neg, a) => a,
+                Node::Binary(BinaryOp::Mul, a, b) if rests(a) => b,
+                Node::Binary(BinaryOp::Mul | BinaryOp::Div, a, b) if rests(b) => a,
+                _ => return expr,
+            };
         }
     }
 
