@@ -341,7 +341,7 @@ class Model:
     def gradient(
         self,
         loss: str | Mapping[str, ArrayLike],
-        parameters: Sequence[str] | None = None,
+        parameters: str | Sequence[str] | None = None,
         t_span: tuple[float, float] | None = None,
         *,
         rtol: float | None = None,
@@ -351,8 +351,9 @@ class Model:
 
         The loss is an expression of the values at the end such as `"x^2 + y"`, an integral over the run such as
         `"integral(x^2)"`, or samples: a mapping with times `"t"` and a column for each unknown that was measured, whose squared
-        distances are added up (NaN where nothing was measured). `parameters` are names of parameters, and of unknowns for
-        their start values; by default all parameters. The cost is that of a few runs, however many there are.
+        distances are added up (NaN where nothing was measured). `parameters` is a name or names of parameters, and of unknowns
+        for their start values; by default all parameters. The cost is that of a few runs, however many there are; a forward
+        derivative along one direction checks the result.
 
         >>> import daelight
         >>> text = "model Decay parameter Real k = 2; Real x(start = 1, fixed = true); equation der(x) = -k*x; end Decay;"
@@ -362,7 +363,8 @@ class Model:
         """
         model = self if args is None else self.with_parameters(args)
         start, stop = (None, None) if t_span is None else t_span
-        names = None if parameters is None else list(parameters)
+        names = [parameters] if isinstance(parameters, str) else parameters
+        names = None if names is None else list(names)
         if isinstance(loss, str):
             value, pairs, warnings = model.core.gradient(loss, [], names, start, stop, rtol)
         else:

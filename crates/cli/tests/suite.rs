@@ -29,6 +29,7 @@ mod library;
 mod linearize;
 mod metamorphic;
 mod passport;
+mod paths;
 mod plot;
 mod reduce;
 mod report;

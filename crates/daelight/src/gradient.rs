@@ -1,5 +1,6 @@
 //! The gradient of a number by many parameters, by the adjoint of the run: section 6 of `docs/theory/sensitivities.md`.
 
+mod check;
 mod events;
 mod signals;
 mod start;
@@ -12,7 +13,7 @@ use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::linearize::{Variations, Weights};
-use daelight_expr::{ExprId, Jet, JetEvaluator, SymbolId, Values, Walker};
+use daelight_expr::{ExprId, Jet, JetEvaluator, SymbolId, Tape, Values, Walker};
 use daelight_lang::{AdjointModel, Code, Diagnostic, Model, MovedBy, Symbol, Type};
 use daelight_linalg::{Lu, Mat};
 use std::sync::Arc;
@@ -65,6 +66,8 @@ struct Term {
     by_value: Vec<f64>,
     /// What takes the place of these derivatives at a switch.
     switch: Option<Switching>,
+    /// Whether the equations may have a corner there: what holds before it counts.
+    is_joint: bool,
 }
 
 impl Term {
@@ -73,8 +76,27 @@ impl Term {
             time,
             by_value,
             switch: None,
+            is_joint: false,
         }
     }
+
+    /// Nothing but a corner of what the adjoint differentiates.
+    fn joint(time: f64, n: usize) -> Self {
+        Self {
+            is_joint: true,
+            ..Self::new(time, vec![0.0; n])
+        }
+    }
+}
+
+/// Where the adjoint begins anew: it holds derivatives of the run where the model holds hidden constraints, and is off by what they
+/// jump by elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joints {
+    /// At switches.
+    Switches,
+    /// Where two steps of the run meet, too.
+    Steps,
 }
 
 /// What stands inside `integral(…)`, if the whole text is one.
@@ -119,9 +141,7 @@ pub fn gradient(
     let wanted = directions(model, system, names)?;
     let mut work = Work::new(model, system, options, loss)?;
     work.at_the_end(loss)?;
-    work.backward()?;
-    work.at_the_start(options)?;
-    let gradient = work.collected(&wanted);
+    let gradient = work.checked(&wanted, options)?;
     Ok(Gradient {
         value: work.value,
         by: wanted.iter().map(|d| model.direction_name(*d)).collect(),
@@ -145,8 +165,11 @@ struct Work {
     /// Parameters that the equations, starts and the number read themselves.
     read: Vec<usize>,
     value: f64,
-    /// What is added at times, the last time of the run first.
+    /// What is added at times, in the order of time, and what the number itself has by [`Work::read`].
     terms: Vec<Term>,
+    own: Vec<f64>,
+    /// The derivatives of lambda F by [`Work::read`], compiled.
+    tape: Arc<Tape>,
     /// Derivatives by [`Work::read`], and by start values.
     by_parameter: Vec<f64>,
     by_start: Vec<f64>,
@@ -195,7 +218,10 @@ impl Work {
         let mut along = System::driven(&adjoint.model, all).map_err(system_error)?;
         take_values(&mut along, &system);
         let setup = Setup::new(&along).along_a_run();
+        let tape = along.equations().compile(&adjoint.by_parameter);
         Ok(Self {
+            own: vec![0.0; read.len()],
+            tape: Arc::new(tape),
             by_parameter: vec![0.0; read.len()],
             by_start: vec![0.0; model.unknowns.len()],
             m: vec![0.0; model.unknowns.len()],
@@ -271,15 +297,58 @@ impl Work {
                 let by_value = self.slopes(expr, unknowns, (end, &jet));
                 self.terms.push(Term::new(end, by_value));
                 let parameters = self.read.clone().into_iter().map(Symbol::Parameter);
-                let slopes = self.slopes(expr, parameters, (end, &jet));
-                add(&mut self.by_parameter, &slopes, 1.0);
+                self.own = self.slopes(expr, parameters, (end, &jet));
             }
             Loss::Squares(samples) => self.add_samples(samples)?,
         }
-        self.terms.extend(self.switches()?);
-        let direction = (end - self.base.from).signum();
-        (self.terms).sort_by(|a, b| (direction * b.time).total_cmp(&(direction * a.time)));
         Ok(())
+    }
+
+    /// The derivatives by what was asked for, by the adjoint.
+    fn by_adjoint(
+        &mut self,
+        joints: Joints,
+        (wanted, options): (&[MovedBy], &SolveOptions),
+    ) -> Result<Vec<f64>, Box<Diagnostic>> {
+        self.by_parameter = self.own.clone();
+        self.m.fill(0.0);
+        self.warnings.clear();
+        self.n_steps = 0;
+        let terms = self.with_joints(joints)?;
+        self.backward(&terms)?;
+        self.at_the_start(options)?;
+        Ok(self.collected(wanted))
+    }
+
+    /// The terms with switches and joints, the last time of the run first.
+    fn with_joints(&self, joints: Joints) -> Result<Vec<Term>, Box<Diagnostic>> {
+        let (n, end) = (self.model.unknowns.len(), self.base.reached());
+        let own = self.terms.iter();
+        let mut terms: Vec<Term> = own.map(|t| Term::new(t.time, t.by_value.clone())).collect();
+        terms.extend(self.switches()?);
+        let run = &self.base.run;
+        let structure = self.system.structure();
+        let hides = structure.is_ok_and(|s| s.offsets().equation.iter().any(|&c| c > 0));
+        let mut times: Vec<f64> = run.switches.iter().map(|switch| switch.time).collect();
+        if joints == Joints::Steps {
+            times.extend(run.trajectory.segments().iter().map(|segment| segment.end));
+        }
+        times.retain(|_| hides);
+        for time in times {
+            // Two that are about as close as a time and the one before it are one.
+            let near =
+                |other: f64| (time - other).abs() <= 4.0 * (self.before(other)[1] - other).abs();
+            if near(end) || near(self.base.from) {
+                continue;
+            }
+            match terms.iter_mut().find(|term| near(term.time)) {
+                Some(term) => term.is_joint = true,
+                None => terms.push(Term::joint(time, n)),
+            }
+        }
+        let direction = (end - self.base.from).signum();
+        terms.sort_by(|a, b| (direction * b.time).total_cmp(&(direction * a.time)));
+        Ok(terms)
     }
 
     fn add_samples(&mut self, samples: &[(f64, usize, f64)]) -> Result<(), Box<Diagnostic>> {
@@ -363,10 +432,14 @@ impl Work {
     }
 
     /// From the end to the start, from term to term.
-    fn backward(&mut self) -> Result<(), Box<Diagnostic>> {
-        let terms = std::mem::take(&mut self.terms);
+    fn backward(&mut self, terms: &[Term]) -> Result<(), Box<Diagnostic>> {
         for (at, term) in terms.iter().enumerate() {
-            let next = terms.get(at + 1).map_or(self.base.from, |next| next.time);
+            let next = terms.get(at + 1);
+            let to = next.map_or(self.base.from, |next| next.time);
+            // What holds behind a corner is read a little behind it.
+            let [_, before] = self.before(to);
+            let is_joint = next.is_some_and(|next| next.is_joint);
+            let read = if is_joint { to + (to - before) } else { to };
             let by_value = match &term.switch {
                 None => term.by_value.clone(),
                 Some(switch) => {
@@ -377,9 +450,11 @@ impl Work {
             };
             let times = self.before(term.time);
             // The equations may have a corner at the time itself, and have at a switch.
-            let first = usize::from(term.switch.is_some());
+            let first = usize::from(term.is_joint);
             let mut start = Err(refused("no time"));
+            let mut from = term.time;
             for &time in &times[first..] {
+                from = time;
                 start = self.jump(time, &by_value);
                 if start.is_ok() {
                     break;
@@ -387,8 +462,8 @@ impl Work {
             }
             let start = start?;
             self.m = self.momenta(start.values());
-            if next != term.time {
-                self.leg(term.time, next, start)?;
+            if (read - from) * (self.base.from - self.base.reached()) > 0.0 {
+                self.leg((from, to), read, start)?;
             }
         }
         Ok(())
@@ -456,8 +531,7 @@ impl Work {
     fn count(&mut self, time: f64, weights: &Weights) -> Result<(), Box<Diagnostic>> {
         let orders = weights.equations.iter().map(Vec::len).max().unwrap_or(1);
         let most = orders.saturating_sub(1);
-        let tape = self.along.equations().compile(&self.adjoint.by_parameter);
-        let mut jet = Jet::new(Arc::new(tape), most);
+        let mut jet = Jet::new(Arc::clone(&self.tape), most);
         let inputs = jet.inputs_mut();
         inputs
             .parameters_mut()
@@ -477,8 +551,13 @@ impl Work {
         Ok(())
     }
 
-    /// The adjoint between two times, and the integral of lambda F_p.
-    fn leg(&mut self, from: f64, to: f64, start: TaylorJet) -> Result<(), Box<Diagnostic>> {
+    /// The adjoint between two times, its values at a time near the end, and the integral of lambda F_p.
+    fn leg(
+        &mut self,
+        (from, to): (f64, f64),
+        read: f64,
+        start: TaylorJet,
+    ) -> Result<(), Box<Diagnostic>> {
         let options = SolveOptions {
             from: Some(from),
             to: Some(to),
@@ -503,8 +582,7 @@ impl Work {
             )));
         }
         self.n_steps += solution.run.trajectory.segments().len();
-        let tape = self.along.equations().compile(&self.adjoint.by_parameter);
-        let mut values = Values::new(Arc::new(tape));
+        let mut values = Values::new(Arc::clone(&self.tape));
         let inputs = values.inputs_mut();
         inputs
             .parameters_mut()
@@ -518,8 +596,11 @@ impl Work {
                 0.5 * (segment.start + segment.end),
                 0.5 * (segment.end - segment.start),
             );
+            let first = segment.start.min(segment.end);
+            let last = segment.start.max(segment.end);
             for (node, weight) in &rule {
-                let time = middle + half * node;
+                // Rounding may lead out of a step that is as short as rounding.
+                let time = (middle + half * node).clamp(first, last);
                 let found = reader.values(time).ok().flatten();
                 let found = found
                     .ok_or_else(|| refused(format!("its adjoint has no values at t = {time}")))?;
@@ -534,7 +615,7 @@ impl Work {
                 add(&mut self.by_parameter, &roots, -half * weight);
             }
         }
-        let last = reader.values(to).ok().flatten();
+        let last = reader.values(read).ok().flatten();
         let last = last.ok_or_else(|| refused("its adjoint has no last values"))?;
         self.m = self.momenta(&last);
         Ok(())

@@ -117,6 +117,15 @@ impl Sensitivities {
     }
 }
 
+/// The number next to a time, on the way to it.
+fn before(time: f64, direction: f64) -> f64 {
+    if direction > 0.0 {
+        time.next_down()
+    } else {
+        time.next_up()
+    }
+}
+
 /// Evaluates derivatives along the legs of their run; where two meet, the later one counts.
 pub struct LegReader<'a> {
     spans: Vec<(f64, f64)>,
@@ -135,6 +144,8 @@ impl LegReader<'_> {
         let from = self.spans[at].0;
         match direction * (time - from) < 0.0 && at > 0 {
             true => (at, from),
+            // On a switch at the very end derivatives are those up to it: what is written there moves with it.
+            false if self.readers[at].trajectory.is_written(time) => (at, before(time, direction)),
             false => (at, time),
         }
     }
@@ -624,7 +635,10 @@ impl Sensitivities {
         let apart = {
             let (mut own, mut other) = (self.reader(), base.reader(system));
             (1..=60_u32).find_map(|k| {
-                let time = from + span * f64::from(k) / 60.0;
+                let mut time = from + span * f64::from(k) / 60.0;
+                if base.run.trajectory.is_written(time) {
+                    time = before(time, span);
+                }
                 let a = own.values(time)?;
                 let b = other.values(time).ok().flatten()?;
                 let name = first_apart(system, (&a, &b), most);

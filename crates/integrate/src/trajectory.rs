@@ -94,6 +94,11 @@ impl Trajectory {
         &self.instants
     }
 
+    /// Whether the values at a time are those of the text, beside what the pieces lead to.
+    pub fn is_written(&self, time: f64) -> bool {
+        self.instants.iter().any(|known| known.time == time)
+    }
+
     /// What is known at a time beside the pieces.
     fn known_at(&self, time: f64) -> Option<&SavedPoint> {
         let (first, last) = self.span()?;

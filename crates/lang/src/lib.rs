@@ -66,6 +66,8 @@ pub struct Options {
     pub set: Vec<String>,
     /// An expression of the model: a run ends where it changes its sign, or a condition where it begins to hold.
     pub stop_when: Option<String>,
+    /// Whether that expression is the number of a gradient: by what name messages show it.
+    pub gradient: Option<&'static str>,
     /// Equations that join those of the text, each as `x = expression` in its names.
     pub free: Vec<String>,
     /// Where libraries stand; without it only the text itself is read.
@@ -92,6 +94,8 @@ const SET: &str = "--set";
 /// The name of the text of equations that join those of a model.
 pub const FREE: &str = "--free";
 const STOP_WHEN: &str = "--stop-when";
+/// The same for the number of a gradient.
+pub const GRADIENT: &str = "--gradient";
 
 impl Loaded {
     /// Whether the only mistakes are in what was given beside the text.
@@ -105,7 +109,7 @@ impl Loaded {
             && errors.all(|error| {
                 let source = error.span.map(|span| self.sources.get(span.source).name());
                 match source {
-                    Some(FREE | STOP_WHEN) => true,
+                    Some(FREE | STOP_WHEN | GRADIENT) => true,
                     Some(SET) => matches!(error.code, Code::MalformedSet | Code::Syntax),
                     _ => false,
                 }
@@ -175,7 +179,8 @@ fn load_into(
     let mut ast = parse::parse(sources.get(id), id, 0, diagnostics);
     let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
     let stop_when = options.stop_when.as_ref().and_then(|text| {
-        let id = sources.add(Source::new(STOP_WHEN, text.as_str()));
+        let name = options.gradient.unwrap_or(STOP_WHEN);
+        let id = sources.add(Source::new(name, text.as_str()));
         parse::parse_expression(sources.get(id), id, 0, &mut ast, diagnostics)
     });
     let joined = parse_joined(&options.free, sources, &mut ast, diagnostics);

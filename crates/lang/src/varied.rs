@@ -54,6 +54,30 @@ impl Model {
         }
     }
 
+    /// The same model with one more parameter, zero, along which others move as fast as their weights say; and its index.
+    pub fn with_direction(&self, weights: &[(usize, f64)]) -> Option<(Self, usize)> {
+        let mut model = self.clone();
+        let like = self.parameters[weights.first()?.0].clone();
+        let (at, zero) = (model.parameters.len(), model.graph.constant(0.0));
+        let id = model.symbols.id(Symbol::Parameter(at));
+        let along = model.graph.symbol(id);
+        for &(parameter, weight) in weights {
+            let weight = model.graph.constant(weight);
+            let moved = model.graph.mul(weight, along);
+            let definition = model.parameters[parameter].definition;
+            model.parameters[parameter].definition = model.graph.add(definition, moved);
+        }
+        model.parameters.push(Parameter {
+            name: "direction".to_string(),
+            value: 0.0,
+            definition: zero,
+            min: None,
+            max: None,
+            ..like
+        });
+        Some((model, at))
+    }
+
     /// How fast each parameter moves with a direction, as expressions of the model's graph; `None` for those that rest.
     pub fn rates_of_parameters(
         &mut self,

@@ -428,6 +428,7 @@ impl Model {
                 let inside = daelight::inside_integral(&text).map(str::to_string);
                 let mut options = self.options.clone();
                 options.stop_when = Some(inside.clone().unwrap_or(text));
+                options.gradient = Some("gradient");
                 let read = Self::read(self.name.clone(), self.bytes.clone(), options)?;
                 let Some(number) = read.model().stop_when else {
                     return Err(usage("the loss is no number".to_string()));

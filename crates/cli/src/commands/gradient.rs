@@ -1,6 +1,6 @@
 //! `solve --gradient`: the derivatives of one number by many parameters.
 
-use super::models::load_driven;
+use super::models::{Number, load_driven};
 use crate::cli::{SolveArgs, joined_names};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::{Loss, Relations, SolveOptions, record};
@@ -10,8 +10,9 @@ pub fn gradient(arguments: &SolveArgs, options: SolveOptions, terminal: &Termina
     let written = arguments.gradient.as_deref().unwrap_or("").trim();
     let inside = daelight::inside_integral(written);
     let asked = &arguments.model;
-    let condition = (Some(inside.unwrap_or(written)), Relations::Kinks);
-    let (loaded, driven) = load_driven(asked, &arguments.input, condition, options.from, terminal)?;
+    let number = Number::Gradient(inside.unwrap_or(written));
+    let number = (Some(number), Relations::Kinks);
+    let (loaded, driven) = load_driven(asked, &arguments.input, number, options.from, terminal)?;
     let Some(model) = &loaded.model else {
         return Err(Status::ModelAtFault);
     };

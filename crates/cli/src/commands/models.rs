@@ -64,6 +64,22 @@ pub fn with_events(loaded: &Loaded) -> Option<(&Model, &Hybrid)> {
     Some((model, model.hybrid.as_deref()?))
 }
 
+/// An expression that is given beside a model.
+#[derive(Clone, Copy)]
+pub enum Number<'a> {
+    /// Where a run ends.
+    StopWhen(&'a str),
+    /// What is differentiated.
+    Gradient(&'a str),
+}
+
+impl<'a> Number<'a> {
+    fn text(self) -> &'a str {
+        let (Self::StopWhen(text) | Self::Gradient(text)) = self;
+        text
+    }
+}
+
 /// Reads the text of a model; says what is wrong where it cannot.
 pub fn load_model(
     arguments: &ModelArgs,
@@ -76,11 +92,15 @@ pub fn load_model(
 /// The same, where relations may be conditions of modes.
 fn load_with(
     arguments: &ModelArgs,
-    (stop_when, relations): (Option<&str>, Relations),
+    (number, relations): (Option<Number<'_>>, Relations),
     terminal: &Terminal,
 ) -> Result<Loaded, Status> {
     let options = Options {
-        stop_when: stop_when.map(str::to_string),
+        stop_when: number.map(|number| number.text().to_string()),
+        gradient: match number {
+            Some(Number::Gradient(_)) => Some(daelight_lang::GRADIENT),
+            _ => None,
+        },
         ..options(arguments)
     };
     let loaded = match daelight::load_with(&arguments.model, &options, relations) {
@@ -121,11 +141,11 @@ fn tell_in_json(
 pub fn load_driven(
     arguments: &ModelArgs,
     inputs: &[String],
-    condition: (Option<&str>, Relations),
+    number: (Option<Number<'_>>, Relations),
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<(Loaded, daelight::Driven), Status> {
-    let loaded = load_with(arguments, condition, terminal)?;
+    let loaded = load_with(arguments, number, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let at_fault = |diagnostic: Box<Diagnostic>| terminal.refuse(*diagnostic, &loaded.sources);
     let columns = inputs.iter().map(|text| {
@@ -142,7 +162,7 @@ pub fn load_driven(
     let columns: Vec<InputColumn> = columns.collect::<Result<_, _>>()?;
     let mut driven = daelight::drive(model, &columns).map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
-        if !inputs.is_empty() || condition.0.is_some() {
+        if !inputs.is_empty() || number.0.is_some() {
             return Err(terminal.not_rectangular());
         }
         let system = &driven.system;

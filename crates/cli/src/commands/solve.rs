@@ -1,7 +1,7 @@
 //! The command `solve`: options checked, the run reported, values written.
 
 use super::constant_steps;
-use super::models::load_driven;
+use super::models::{Number, load_driven};
 use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
@@ -63,7 +63,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let wanted = check(arguments, &options).and_then(|()| Picture::wanted(&arguments.picture.file));
     let wanted = wanted.map_err(|wrong| terminal.wrong(wrong))?;
     let stop_when = arguments.stop_when.as_deref();
-    let condition = (stop_when, daelight::Relations::Modes);
+    let condition = (stop_when.map(Number::StopWhen), daelight::Relations::Modes);
     let (loaded, driven) = load_driven(model, &arguments.input, condition, options.from, terminal)?;
     let (mut system, mut notes) = (driven.system, driven.warnings);
     if let Some(model) = loaded.model.as_ref().filter(|model| model.hybrid.is_some()) {

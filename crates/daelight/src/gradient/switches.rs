@@ -42,7 +42,7 @@ impl Work {
             };
             Term {
                 switch: Some(switch),
-                ..Term::new(corner.time, vec![0.0; n])
+                ..Term::joint(corner.time, n)
             }
         };
         Ok(corners.into_iter().map(term).collect())

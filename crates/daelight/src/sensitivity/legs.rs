@@ -72,7 +72,9 @@ impl Legs<'_> {
         };
         let (n, stride, directions) = self.shape;
         let last = &self.done[self.done.len() - 1];
-        let values = last.reader(self.varied).values(corner.time).ok().flatten();
+        // At the time itself the values are those with which the equations hold as written, perhaps behind the switch.
+        let before = super::before(corner.time, last.reached() - last.from);
+        let values = last.reader(self.varied).values(before).ok().flatten();
         let values = values.ok_or_else(|| lost("they have no values there".to_string()))?;
         // On the switch itself both sides are possible.
         let time = corner.time + f64::EPSILON.powf(0.75) * (self.base.reached() - corner.time);

@@ -44,7 +44,7 @@ impl Taylor<'_> {
         let mut h = h;
         let mut failure = None;
         let mut transmitted = f64::INFINITY;
-        for _ in 0..MAX_HALVINGS {
+        for n_halvings in 0..MAX_HALVINGS {
             let target = if h >= remaining {
                 end
             } else {
@@ -68,7 +68,7 @@ impl Taylor<'_> {
                 }
                 Ok(None) => match self.stages.project(false) {
                     Ok(projected)
-                        if self.is_within(target, &projected)
+                        if self.is_within(target, &projected, n_halvings > 0)
                             && projected.residual <= MAX_RESIDUAL
                             && (projected.algebraic_change <= TRANSMITTED * rtol
                                 || projected.algebraic_change > LESSENED * transmitted) =>
@@ -132,13 +132,22 @@ impl Taylor<'_> {
     }
 
     /// Whether a projection moved the states by no more than the tolerances allow, or no more than rounding makes it.
-    fn is_within(&mut self, target: f64, projected: &Projected) -> bool {
+    ///
+    /// Rounding of functions of time counts once a shorter step has shown that truncation is not what moves them.
+    fn is_within(&mut self, target: f64, projected: &Projected, is_shorter: bool) -> bool {
         let change = projected.state_change;
-        change <= REJECT * self.options.tolerances.rtol || change <= REJECT * self.rounded(target)
+        let before = match self.direction > 0.0 {
+            true => target.next_down(),
+            false => target.next_up(),
+        };
+        change <= REJECT * self.options.tolerances.rtol
+            || change <= REJECT * self.rounded(target, target)
+            || is_shorter && change <= REJECT * self.rounded(target, before)
     }
 
-    /// What rounding of the predicted states moves the projected ones by, (5a); the projected point stays as it was.
-    fn rounded(&mut self, target: f64) -> f64 {
+    /// What rounding of the predicted states, at a time that may be one beside, moves the projected ones by, (5a); the projected point
+    /// stays as it was.
+    fn rounded(&mut self, target: f64, beside: f64) -> f64 {
         let mut projected = self.point.clone();
         self.stages.point(&mut projected);
         let mut aside = self.point.clone();
@@ -147,7 +156,7 @@ impl Taylor<'_> {
             let unit = f64::EPSILON * value.abs().max(before.abs());
             *value += unit.copysign(signs.draw());
         }
-        self.stages.set_point(target, &aside);
+        self.stages.set_point(beside, &aside);
         let moved = self.stages.project(false);
         let moved = moved.map_or(0.0, |_| self.stages.states_moved(&projected));
         self.stages.set_point(target, &projected);

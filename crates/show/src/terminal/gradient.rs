@@ -23,10 +23,14 @@ pub fn gradient(found: &GradientRecord, model: &str) -> String {
     if n_left > 0 {
         page.push_str(&wrapped(&format!("And {n_left} more: --json has all.")));
     }
-    page.push_str(&wrapped(&format!(
-        "{} steps forward, {} steps of the adjoint back.",
-        found.steps, found.adjoint_steps
-    )));
+    let steps = match found.adjoint_steps {
+        0 => format!("{} steps forward, with the derivatives.", found.steps),
+        back => format!(
+            "{} steps forward, {back} steps of the adjoint back.",
+            found.steps
+        ),
+    };
+    page.push_str(&wrapped(&steps));
     for warning in &found.warnings {
         page.push_str(&wrapped(warning));
     }
