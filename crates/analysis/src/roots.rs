@@ -289,11 +289,7 @@ impl Equations {
                     open.push((condition, taken));
                     continue;
                 }
-                open.extend(
-                    node.arguments()
-                        .into_iter()
-                        .map(|argument| (argument, taken)),
-                );
+                open.extend(node.arguments().map(|argument| (argument, taken)));
                 let (Some(argument), Some(taken)) = (radicand(old, node), taken) else {
                     continue;
                 };
