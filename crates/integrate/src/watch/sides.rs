@@ -191,7 +191,10 @@ fn nowhere(
     };
     // Both sides of a kink have the same point and lead back to it: two solutions meet there and end.
     let meet = ends.windows(2).all(|pair| is_near(&pair[0], &pair[1], way));
+    // Not beside a root: within rounding of its beginning its slope says nothing.
+    let has_root = (undecided.iter()).any(|&one| stages.problem().root_side(one).is_some());
     if way.takes_first
+        && !has_root
         && failure.is_none()
         && meet
         && let Some(meeting) = ends.first()
