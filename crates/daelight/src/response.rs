@@ -4,17 +4,8 @@ use crate::linearize::Linearization;
 use daelight_linalg::{LinalgError, Lu, Mat};
 use daelight_show::record::{ResponseRecord, ResponsesRecord};
 
-/// Points of each curve.
-const N_POINTS: usize = 400;
-
-/// Decades beyond the slowest and the fastest pole or zero that the frequencies cover.
-const DECADES: f64 = 1.0;
-
-/// Time constants that a step response is followed for: exp(-6) is below the width of a line.
-const N_CONSTANTS: f64 = 6.0;
-
-/// The responses of every output to every input; `Err` says why there are none.
-pub fn responses(found: &Linearization) -> Result<ResponsesRecord, String> {
+/// The responses of every output to every input in curves of so many pieces; `Err` says why there are none.
+pub fn responses(found: &Linearization, n_pieces: usize) -> Result<ResponsesRecord, String> {
     let model = &found.model;
     if found.inputs.is_empty() || found.outputs.is_empty() {
         return Err(
@@ -30,14 +21,14 @@ pub fn responses(found: &Linearization) -> Result<ResponsesRecord, String> {
         names(&found.outputs),
     );
     let rates = rates(found);
-    let frequencies = spread(&rates);
+    let frequencies = spread(&rates, n_pieces);
     let is_proper = model.d.iter().skip(1).all(|d| d.view().norm_max() == 0.0);
     let end = horizon(found);
-    let times: Vec<f64> = (0..=N_POINTS)
-        .map(|k| end * k as f64 / N_POINTS as f64)
+    let times: Vec<f64> = (0..=n_pieces)
+        .map(|k| end * k as f64 / n_pieces as f64)
         .collect();
     let steps = match is_proper {
-        true => Some(step_values(found, end / N_POINTS as f64)),
+        true => Some(step_values(found, end / n_pieces as f64, n_pieces)),
         false => None,
     };
     let gains: Vec<Mat> = frequencies
@@ -76,13 +67,13 @@ fn rates(found: &Linearization) -> Vec<f64> {
         .collect()
 }
 
-/// Frequencies around some rates, evenly on a logarithmic scale.
-fn spread(rates: &[f64]) -> Vec<f64> {
+/// Frequencies from a decade below to a decade above some rates, evenly on a logarithmic scale.
+fn spread(rates: &[f64], n_pieces: usize) -> Vec<f64> {
     let slowest = rates.iter().copied().reduce(f64::min).unwrap_or(1.0);
     let fastest = rates.iter().copied().reduce(f64::max).unwrap_or(1.0);
-    let (low, high) = (slowest.log10() - DECADES, fastest.log10() + DECADES);
-    let at = |k: usize| 10_f64.powf(low + (high - low) * k as f64 / N_POINTS as f64);
-    (0..=N_POINTS).map(at).collect()
+    let (low, high) = (slowest.log10() - 1.0, fastest.log10() + 1.0);
+    let at = |k: usize| 10_f64.powf(low + (high - low) * k as f64 / n_pieces as f64);
+    (0..=n_pieces).map(at).collect()
 }
 
 /// How long a step response is followed: until the slowest pole that decays has done so, or the fastest one that grows has grown.
@@ -98,7 +89,8 @@ fn horizon(found: &Linearization) -> f64 {
     let slowest = grows
         .or(decays)
         .or(turns.map(|w| w / std::f64::consts::TAU));
-    N_CONSTANTS / slowest.unwrap_or(N_CONSTANTS)
+    // After six time constants exp(-6) is left, less than the width of a line.
+    slowest.map_or(1.0, |rate| 6.0 / rate)
 }
 
 /// C (i w - A)^-1 B + sum D_k (i w)^k: real parts above imaginary ones.
@@ -133,7 +125,7 @@ fn transfer(found: &Linearization, w: f64) -> Result<Mat, LinalgError> {
 }
 
 /// The outputs at multiples of a time after a step of each input, C x + D with x' = A x + B from 0: x grows by exp([A B; 0 0] t).
-fn step_values(found: &Linearization, time: f64) -> Vec<Mat> {
+fn step_values(found: &Linearization, time: f64, n_pieces: usize) -> Vec<Mat> {
     let model = &found.model;
     let (n, m, p) = (model.a.nrows(), model.b.ncols(), model.c.nrows());
     let joined = Mat::from_fn(n + m, n + m, |i, j| match (i < n, j < n) {
@@ -143,8 +135,8 @@ fn step_values(found: &Linearization, time: f64) -> Vec<Mat> {
     });
     let growth = exponential(&joined);
     let mut states = Mat::zeros(n, m);
-    let mut found = Vec::with_capacity(N_POINTS + 1);
-    for _ in 0..=N_POINTS {
+    let mut found = Vec::with_capacity(n_pieces + 1);
+    for _ in 0..=n_pieces {
         found.push(Mat::from_fn(p, m, |i, j| {
             let moved: f64 = (0..n).map(|k| model.c[(i, k)] * states[(k, j)]).sum();
             moved + model.d.first().map_or(0.0, |d| d[(i, j)])

@@ -15,7 +15,7 @@ fn responses(text: &str) -> daelight_show::record::ResponsesRecord {
     let loaded = load("test.mo", text.as_bytes(), &Options::default());
     let model = loaded.model.expect("a model");
     let found = daelight::linearize(&model, &LinearizeOptions::default()).expect("a linear model");
-    daelight::responses(&found).expect("responses")
+    daelight::responses(&found, 400).expect("responses")
 }
 
 /// m x'' + d x' + c x = u with poles that swing.

@@ -41,7 +41,7 @@ pub fn linearize(arguments: &LinearizeArgs, terminal: &Terminal) -> Ended {
         }
     }
     if let Some(wanted) = wanted {
-        let found = daelight::responses(&found);
+        let found = daelight::responses(&found, 400);
         let figure = found.map(|found| picture::responses(&found, &model.name));
         wanted.write_or_note(figure, terminal)?;
     }
