@@ -25,10 +25,12 @@ struct Entry {
 }
 
 impl Chart<'_> {
-    /// Whether a curve would hide an earlier one: over more than half of their points they are closer than a line is wide.
+    /// Whether a curve would hide an earlier one: over more than half of their points they are closer than a line is wide. Of more than
+    /// three curves none is dashed for that: dashes are lines of their own, and a page of many panels would double.
     fn hides_another(&self, number: usize, frame: &Area) -> bool {
         let is_line = |at: usize| self.panel.curves[at].stroke == Stroke::Line;
-        if self.panel.map.is_some() || self.panel.has_equal_axes || !is_line(number) {
+        let are_few = self.panel.curves.len() <= 3;
+        if !are_few || self.panel.map.is_some() || self.panel.has_equal_axes || !is_line(number) {
             return false;
         }
         let own = &self.curves[number];
