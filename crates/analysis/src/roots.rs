@@ -308,7 +308,7 @@ impl Equations {
     }
 
     /// The side of each branch on which a root begins with an infinite slope at its surface; none for other branches.
-    /// `cut` are the conditions of [`RootsCut`].
+    /// `cut` are the new conditions of equations whose roots are cut.
     pub fn root_sides(
         &self,
         tape: &Tape,
