@@ -471,3 +471,39 @@ fn names_for_conditions_have_their_values() {
         }
     }
 }
+
+/// A counter that ticks every p seconds, d later, through one delay or through a chain of three: z is the integral of the delayed count.
+/// The delay is far shorter than the time between ticks, and steps are not as short as it is.
+#[test]
+fn what_changes_at_events_alone_is_delayed_at_no_cost() {
+    let mut random = Random(72);
+    for case in 0..24 {
+        let (p, d) = (random.between(0.5, 2.0), random.between(1e-4, 0.1));
+        let end = random.between(3.0, 12.0);
+        let late = match case % 3 {
+            0 => format!("y = delay(n, {d})"),
+            1 => format!("r = n; y = delay(r, {d})"),
+            _ => format!("y = delay(delay(delay(n, {d}/3), {d}/3), {d}/3)"),
+        };
+        let r = if case % 3 == 1 { ", r" } else { "" };
+        let text = format!(
+            "model M\n  Real z(start = 0, fixed = true), y{r};\n  discrete Real n(start = 0, fixed = true);\nequation\n  \
+             when sample({p}, {p}) then n = pre(n) + 1; end when;\n  {late};\n  der(z) = y;\nend M;\n"
+        );
+        let method = METHODS[case % 4];
+        let found = solve(&text, &["--to", &end.to_string(), "--method", method]);
+        let n_ticks = ((end - d) / p).floor().max(0.0);
+        // Every tick adds the time since it came.
+        let wanted = n_ticks * (end - d) - p * n_ticks * (n_ticks + 1.0) / 2.0;
+        let z = last(&found, "z");
+        assert!(
+            (z - wanted).abs() < 1e-6 * (1.0 + wanted),
+            "{z}, not {wanted}\n{text}"
+        );
+        let n_steps = found["statistics"]["steps"].as_f64().expect("steps");
+        assert!(
+            n_steps < 160.0 * (n_ticks + 1.0),
+            "{n_steps} steps, {method}\n{text}"
+        );
+    }
+}

@@ -75,6 +75,19 @@ impl Signal {
         }
     }
 
+    /// Adds a value to a growing signal that rests at each of its values: what it is from a time on.
+    pub fn rest_from(&self, time: f64, value: f64) {
+        let Some(Now(now)) = &self.now else { return };
+        let mut now = now.write().unwrap_or_else(PoisonError::into_inner);
+        let n = now.degree + 1;
+        let last = now.knots.len() - 1;
+        let time = time.max(now.knots[last - 1].next_up());
+        now.knots[last] = time;
+        now.knots.push(time.next_up());
+        now.coefficients.push(value);
+        now.coefficients.extend(std::iter::repeat_n(0.0, n - 1));
+    }
+
     /// Sets what a growing signal is from now on.
     pub fn set(&self, signal: Self) {
         if let Some(Now(now)) = &self.now {
@@ -144,6 +157,9 @@ impl Signal {
         let middle = self.middle(piece);
         let offset = time - S::from(middle);
         let given = &self.coefficients[piece * (self.degree + 1)..][..self.degree + 1];
+        // Most pieces of delayed signals rest.
+        let degree = given.iter().rposition(|c| *c != 0.0).unwrap_or(0);
+        let given = &given[..=degree];
         into.fill(S::ZERO);
         // Nested Horner schemes: the polynomial in powers of the time from `time`.
         for &coefficient in given.iter().rev() {

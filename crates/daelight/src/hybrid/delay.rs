@@ -7,10 +7,10 @@ use crate::observe::WayBack;
 use crate::record::JUMP;
 use crate::solve::{SAFETY, Solution};
 use daelight_analysis::initial::TaylorJet;
-use daelight_expr::{Jet, JetEvaluator, Side, Signal, Tape};
+use daelight_expr::{ExprId, Jet, JetEvaluator, Side, Signal, Tape, Walker};
 use daelight_integrate::Trajectory;
 use daelight_integrate::watch::SCAN_ORDER;
-use daelight_lang::Hybrid;
+use daelight_lang::{Delay, Hybrid, Model, Symbol};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,8 +20,12 @@ pub(super) struct Past {
     /// The expression as it was `by` earlier.
     signal: Arc<Signal>,
     by: f64,
-    /// Times at which it jumps.
-    jumps: VecDeque<f64>,
+    /// Times at which it jumps, and the values of what changes at events alone.
+    jumps: VecDeque<(f64, f64)>,
+    /// Whether it changes at events alone: then it is known however long a leg is.
+    is_discrete: bool,
+    /// What it was last, if so.
+    latest: f64,
 }
 
 /// The signals that stand for calls of `delay`, and the inputs they are.
@@ -38,13 +42,16 @@ fn rest(value: f64, from: f64, long: f64) -> Signal {
 }
 
 impl Past {
-    pub fn all(signals: &[(usize, Arc<Signal>)]) -> Vec<Self> {
-        let past = |(_, signal): &(usize, Arc<Signal>)| Self {
+    pub fn all(model: &Model, hybrid: &Hybrid, signals: &[(usize, Arc<Signal>)]) -> Vec<Self> {
+        let rests = Resting::of(model, hybrid);
+        let past = |((_, signal), delay): (&(usize, Arc<Signal>), &Delay)| Self {
             signal: Arc::clone(signal),
             by: f64::NAN,
             jumps: VecDeque::new(),
+            is_discrete: rests.inputs.contains(&delay.input),
+            latest: f64::NAN,
         };
-        signals.iter().map(past).collect()
+        signals.iter().zip(&hybrid.delays).map(past).collect()
     }
 
     /// Adds what the expression was along a leg: polynomials over as many of its steps as one serves for.
@@ -65,7 +72,7 @@ impl Past {
         let before = self.value_before(begins + self.by);
         let first = leg.series(&mut jet, begins)?[0];
         if (first - before).abs() > JUMP * first.abs().max(before.abs()) {
-            self.jumps.push_back(begins + self.by);
+            self.jumps.push_back((begins + self.by, first));
         }
         let mut from = begins;
         let mut at = 0;
@@ -102,6 +109,63 @@ impl Past {
         let mut value = [0.0];
         self.signal.expand(time, Side::Before, &mut value);
         value[0]
+    }
+}
+
+/// What keeps its value between events, beside what is held.
+struct Resting {
+    unknowns: Vec<bool>,
+    /// The inputs that are delays of it.
+    inputs: Vec<usize>,
+}
+
+impl Resting {
+    /// The unknowns that equations determine from what changes at events alone, one after the other, and the delays of these.
+    fn of(model: &Model, hybrid: &Hybrid) -> Self {
+        let mut walker = Walker::new();
+        let mut read = |expr: ExprId| -> Vec<Symbol> {
+            let read = walker.symbols(&model.graph, &[expr]).into_iter();
+            read.map(|id| model.symbols.get(id)).collect()
+        };
+        let equations = model.equations.iter();
+        let equations: Vec<_> = equations.map(|one| read(one.residual)).collect();
+        let delays = hybrid.delays.iter();
+        let delays: Vec<_> = delays.map(|one| (one.input, read(one.expr))).collect();
+        let mut found = Self {
+            unknowns: vec![false; model.unknowns.len()],
+            inputs: Vec::new(),
+        };
+        loop {
+            let mut grows = false;
+            for read in &equations {
+                let mut moving = read.iter().filter(|symbol| !found.has(**symbol));
+                if let (Some(&Symbol::Unknown { unknown, order: 0 }), None) =
+                    (moving.next(), moving.next())
+                {
+                    found.unknowns[unknown] = true;
+                    grows = true;
+                }
+            }
+            for (input, read) in &delays {
+                let is_new = !found.inputs.contains(input);
+                if is_new && read.iter().all(|symbol| found.has(*symbol)) {
+                    found.inputs.push(*input);
+                    grows = true;
+                }
+            }
+            if !grows {
+                return found;
+            }
+        }
+    }
+
+    fn has(&self, symbol: Symbol) -> bool {
+        match symbol {
+            Symbol::Parameter(_) => true,
+            Symbol::Unknown { unknown, order: 0 } => self.unknowns[unknown],
+            Symbol::Input { input, order: 0 } => self.inputs.contains(&input),
+            _ => false,
+        }
     }
 }
 
@@ -176,21 +240,37 @@ impl Driver<'_> {
             let is_same = (value - before).abs() <= ROUNDING * value.abs().max(before.abs());
             has_moved |= !(is_same || value.is_nan()) || past.by.is_nan();
             past.by = by;
+            past.latest = value;
             past.signal.set(rest(value, self.point.time, by));
         }
         Ok(has_moved)
     }
 
+    /// Adds the present values of what changes at events alone.
+    pub(super) fn keep_discrete_pasts(&mut self) {
+        let discrete = (0..self.pasts.len()).filter(|&at| self.pasts[at].is_discrete);
+        for at in discrete.collect::<Vec<usize>>() {
+            let place = self.layout.delays + 2 * at;
+            let value = self.program.value(place, &self.point, &self.values);
+            let past = &mut self.pasts[at];
+            if value != past.latest {
+                past.latest = value;
+                past.jumps.push_back((self.point.time + past.by, value));
+            }
+        }
+    }
+
     /// How far the past reaches: a leg ends there at the latest.
     pub(super) fn known_until(&self) -> f64 {
-        let ends = self.pasts.iter().map(|past| self.point.time + past.by);
+        let moving = self.pasts.iter().filter(|past| !past.is_discrete);
+        let ends = moving.map(|past| self.point.time + past.by);
         ends.fold(f64::INFINITY, f64::min)
     }
 
     /// The next time at which a delayed expression jumps.
     pub(super) fn next_jump(&self) -> f64 {
         let jumps = self.pasts.iter().filter_map(|past| past.jumps.front());
-        jumps.copied().fold(f64::INFINITY, f64::min)
+        jumps.map(|jump| jump.0).fold(f64::INFINITY, f64::min)
     }
 
     /// Whether a delayed expression jumps at this very time; it has, from now on.
@@ -198,9 +278,11 @@ impl Driver<'_> {
         let now = self.point.time;
         let mut has_passed = false;
         for past in &mut self.pasts {
-            while past.jumps.front().is_some_and(|jump| *jump <= now) {
-                past.jumps.pop_front();
+            while let Some((time, value)) = past.jumps.pop_front_if(|jump| jump.0 <= now) {
                 has_passed = true;
+                if past.is_discrete {
+                    past.signal.rest_from(time, value);
+                }
             }
         }
         has_passed
@@ -220,9 +302,10 @@ impl Driver<'_> {
         };
         let most = (SAFETY * self.out.rtol).max(ROUNDING);
         let deadline = self.options.budget.map(|budget| self.since + budget);
-        let pasts = self.pasts.iter_mut().zip(&mode.delayed);
-        pasts
-            .map(|(past, tape)| past.record(tape, parameters, &mut leg, (most, deadline)))
-            .all(|kept| kept.is_some())
+        let mut pasts = self.pasts.iter_mut().zip(&mode.delayed);
+        pasts.all(|(past, tape)| {
+            let limits = (most, deadline);
+            past.is_discrete || past.record(tape, parameters, &mut leg, limits).is_some()
+        })
     }
 }

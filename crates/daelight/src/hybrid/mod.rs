@@ -409,7 +409,7 @@ impl<'m> Driver<'m> {
             instants: vec![0; hybrid.samples.len()],
             sampler: None,
             trace: None,
-            pasts: delay::Past::all(&delayed),
+            pasts: delay::Past::all(model, hybrid, &delayed),
             out: HybridSolution {
                 warnings,
                 held: hybrid.held_parameters().collect(),
@@ -427,6 +427,7 @@ impl<'m> Driver<'m> {
     fn run(&mut self) -> HybridEnd {
         let mut recent: VecDeque<f64> = VecDeque::new();
         loop {
+            self.keep_discrete_pasts();
             let next = self.next_time();
             if next > self.point.time && self.point.time >= self.out.to {
                 return self.at_the_end();
