@@ -125,6 +125,9 @@ fn tip(wrong: &str, command: Option<&str>) -> Option<String> {
     if wrong.contains('=') && !wrong.starts_with('-') && takes(command, "--set").is_some() {
         return Some(format!("give --set again for each value: --set {wrong}"));
     }
+    if !wrong.starts_with('-') && takes(command, "--forward").is_some() {
+        return Some(format!("name the forward model with --forward {wrong}"));
+    }
     if wrong == "--stop" && takes(command, "--stop-when").is_some() {
         return Some("use '--to' for a time, '--stop-when' for a condition".to_string());
     }
