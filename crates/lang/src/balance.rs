@@ -324,12 +324,10 @@ pub(crate) fn repeated(model: &Model) -> Vec<Diagnostic> {
             continue;
         }
         let earlier = &model.equations[earlier];
-        let source = model.sources.get(earlier.span.source);
-        let (line, _) = source.line_column(earlier.span.start);
         let text = model.equation_text(equation);
         let message = format!("`{text}` repeats an equation");
         let mut diagnostic = Diagnostic::warning(Code::RepeatedEquation, equation.span, message);
-        diagnostic.label = format!("the same as in line {line}");
+        diagnostic.label = format!("the same as in {}", model.sources.place(earlier.span));
         diagnostics.push(diagnostic.help("remove it, or write the equation that was meant"));
     }
     diagnostics
@@ -429,6 +427,20 @@ fn among_components(
         return diagnostic.help(format!(
             "connect `{connector}`: nothing flows through a connector that is not connected"
         ));
+    }
+    if is_over && let Some(([a, b], spans)) = model.joined_outputs(&part.equations) {
+        for span in spans {
+            diagnostic = diagnostic.related(span, format!("joins `{a}` and `{b}`"));
+        }
+        return diagnostic.help(format!(
+            "`{a}` and `{b}` are outputs, and each has its value already: connect one of them alone, or add the two by a component"
+        ));
+    }
+    if is_over && let Some((component, span)) = model.joined_with_itself(&part.equations) {
+        let path = &component.path;
+        return diagnostic
+            .related(span, format!("joins both sides of `{path}`"))
+            .help(format!("take this connection out: it makes both sides of `{path}` equal, which its equations do not allow"));
     }
     if is_over {
         let between = "put a component between them that takes up the difference";

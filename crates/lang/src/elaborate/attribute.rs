@@ -175,6 +175,15 @@ impl<'a> Elaborator<'a> {
             if name == "start" && kind == DeclaredKind::Unknown {
                 self.unknowns[first + position].start_is_default = is_default;
             }
+            let declared_at = self.declarations[index].span;
+            let is_elsewhere = span.source != declared_at.source
+                || span.start < declared_at.start
+                || span.end > declared_at.end;
+            if matches!(name, "start" | "fixed") && kind == DeclaredKind::Unknown && is_elsewhere {
+                self.unknowns[first + position]
+                    .start_span
+                    .get_or_insert(span);
+            }
             match kind {
                 DeclaredKind::Unknown => self.set_attribute(first + position, name, expr),
                 DeclaredKind::Parameter if name == "min" => {
