@@ -256,11 +256,10 @@ impl Judge<'_, '_> {
         remedies
     }
 
-    /// The constraint whose omission lets the conditions hold, the least differentiated first.
-    fn broken(&mut self, all: &[Condition], conflicting: &[Condition]) -> Option<Broken> {
+    /// Constraints that conditions may break, each as how often it is differentiated and its equation: the most telling ones first.
+    fn breakable(&self, conflicting: &[Condition]) -> Vec<(usize, usize)> {
         let equations = self.system.equations();
         let differentiated = equations.pattern(1);
-        let requests = [self.with(all), self.with(conflicting)];
         let mut candidates: Vec<(usize, usize)> = (0..equations.n_equations())
             .filter(|i| differentiated.row(*i).is_empty())
             .flat_map(|i| {
@@ -286,6 +285,14 @@ impl Judge<'_, '_> {
         };
         candidates.sort_by_key(|&(order, equation)| (order, Reverse(n_held(equation)), equation));
         candidates.truncate(MAX_CANDIDATES);
+        candidates
+    }
+
+    /// The constraint whose omission lets the conditions hold, the least differentiated first.
+    fn broken(&mut self, all: &[Condition], conflicting: &[Condition]) -> Option<Broken> {
+        let equations = self.system.equations();
+        let requests = [self.with(all), self.with(conflicting)];
+        let candidates = self.breakable(conflicting);
         // A row that the rest leaves open says no number: one whose residual the rest decides is told instead, where there is one.
         let mut open = None;
         // With all conditions the other unknowns are as the user has them; they may be in conflict elsewhere.
