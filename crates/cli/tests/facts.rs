@@ -552,7 +552,7 @@ fn the_notebooks_are_right() {
     }
     says(
         "docs/notebooks/flexible-manipulator.ipynb",
-        "Two motors behind elastic gears move an arm with three joints, the third of which is elastic only.",
+        "Two motors behind elastic gears move an arm of three links; the third joint has a spring and no motor.",
     );
     let manipulator = text("models/e12/E12.mo");
     for name in ["q1", "q2", "q3", "qm1", "qm2", "u1", "u2"] {
