@@ -469,6 +469,12 @@ fn help(model: &Model, part: &Part, code: Code, difference: usize) -> String {
         Code::Overdetermined if let Some(binding) = constant_binding(model, part) => format!(
             "`{binding}` holds at all times; write `(start = …)` if it is meant for the start"
         ),
+        Code::Overdetermined if let Some((name, value)) = held_at_all_times(model, part) => {
+            format!(
+                "remove {}; `{name} = {value}` holds at all times: if it is meant for the start, declare `{name}(start = {value}, fixed = true)` instead",
+                plural(difference, "equation")
+            )
+        }
         Code::Overdetermined if let Some(parameter) = set_parameter(model, part) => format!(
             "`{parameter}` is a parameter and has its value already: change it there, or declare `Real {parameter}`"
         ),
@@ -509,6 +515,34 @@ fn open_input<'a>(model: &'a Model, part: &Part) -> Option<&'a str> {
             }
             _ => None,
         })
+}
+
+/// An unknown whose derivative is in the model and that an equation holds at a number, which is often meant for the start.
+fn held_at_all_times<'a>(model: &'a Model, part: &Part) -> Option<(&'a str, f64)> {
+    let mut walker = Walker::new();
+    let residuals: Vec<ExprId> = model.equations.iter().map(|e| e.residual).collect();
+    let symbols = walker.symbols(&model.graph, &residuals);
+    let is_differentiated = |unknown: usize| {
+        let mut symbols = symbols.iter();
+        symbols.any(|id| match model.symbols.get(*id) {
+            Symbol::Unknown { unknown: of, order } => of == unknown && order > 0,
+            _ => false,
+        })
+    };
+    let equations = part
+        .equations
+        .iter()
+        .map(|&equation| &model.equations[equation]);
+    let mut written = equations.filter(|equation| matches!(equation.origin, Origin::Written));
+    written.find_map(|equation| {
+        let value = model.graph.as_constant(equation.right)?;
+        match model.symbols.get(model.graph.as_symbol(equation.left)?) {
+            Symbol::Unknown { unknown, order: 0 } if is_differentiated(unknown) => {
+                Some((model.unknowns[unknown].name.as_str(), value))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// A binding of an unknown to a number, which is often meant as its start value.
