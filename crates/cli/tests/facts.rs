@@ -299,6 +299,28 @@ fn the_crane_without_a_smooth_path_and_with_its_forces_is_as_told() {
 }
 
 #[test]
+fn series_and_radau_take_the_steps_that_are_told() {
+    let page = "docs/guide/solve.md";
+    says(
+        page,
+        "542 steps for the transistor amplifier of the tests where Radau takes 1210.",
+    );
+    says(page, "The series alone take 7620 steps for the whole run.");
+    let amplifier = root().join("crates/integrate/tests/stiff/TransistorAmplifier.mo");
+    let oscillator = model_of_page(page, "Oscillator");
+    let paths = [&*amplifier, oscillator.path()].map(|path| path.to_str().unwrap().to_string());
+    for (path, method, steps) in [
+        (&paths[0], "taylor", 542.0),
+        (&paths[0], "radau", 1210.0),
+        (&paths[1], "taylor", 7620.0),
+    ] {
+        let (_, run) = json(&["solve", path, "--method", method]);
+        // The last bits of a step differ from machine to machine.
+        close(number(&run["statistics"]["steps"]) / steps, 1.0, 0.01);
+    }
+}
+
+#[test]
 fn the_curve_of_the_pendulum_is_as_told() {
     says(
         "docs/guide/what-is-an-index.md",
