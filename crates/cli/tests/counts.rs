@@ -171,6 +171,51 @@ fn velocities_pass_thresholds_between_impacts_and_samples() {
     assert_counts(&cases, &["1e-8"]);
 }
 
+/// Unknowns that follow from the states: what the pieces between steps say of them is not what the states say, and one crossing was two.
+#[test]
+fn algebraic_unknowns_pass_thresholds_once() {
+    let mut random = Random(75);
+    let mut cases = Vec::new();
+    for case in 0..4 {
+        // v = v0/sqrt(1 + 2 k v0^2 t)
+        let [k, v] = [random.between(0.5, 3.0), random.between(0.5, 2.0)];
+        let c = random.between(0.2, 0.8) * k * v.powi(3);
+        let passes = ((v / f64::cbrt(c / k)).powi(2) - 1.0) / (2.0 * k * v * v);
+        cases.push(Case {
+            text: [state("h", 1.0), state("v", v), state("x", 0.0), counter("n")].concat()
+                + &format!(
+                    "Real a;\nequation der(x) = h*(1 + n); der(h) = v; der(v) = a; a = -{k}*v^3; when a > -{c} then n = pre(n) + 1; end when;"
+                ),
+            to: passes + [1e-3, 0.1][case % 2],
+            counts: vec![("n", 1)],
+        });
+        let [w, d] = [random.between(1.0, 6.0), random.between(0.2, 2.0)];
+        let [c, to] = [random.between(0.1, 0.8), random.between(3.0, 6.0)];
+        let x = c + d * c.powi(3);
+        let amplitude = x * random.between(1.1, 2.0);
+        cases.push(Case {
+            text: [state("x", amplitude), state("v", 0.0), counter("n")].concat()
+                + &format!(
+                    "Real y(start = {c});\nequation der(x) = v; der(v) = -{}*x; y + {d}*y^3 = x; when y > {c} then n = pre(n) + 1; end when;",
+                    w * w
+                ),
+            to,
+            counts: vec![("n", rounds(2.0 * PI - f64::acos(x / amplitude), w, to))],
+        });
+        let (a, n) = (random.between(1.0, 10.0), 3 + random.below(8));
+        cases.push(Case {
+            text: [state("x", 0.0), counter("n")].concat()
+                + &format!(
+                    "Real y(start = 0); discrete Real a(start = {a}, fixed = true);\nequation der(x) = a; y + {d}*y^3 = x; \
+                     when y > {c} then a = -{a}; n = pre(n) + 1; elsewhen y < -{c} then a = {a}; n = pre(n) + 1; end when;"
+                ),
+            to: (2.0 * n as f64 - 1.0 + random.between(0.4, 1.6)) * x / a,
+            counts: vec![("n", n)],
+        });
+    }
+    assert_counts(&cases, &["1e-5", "1e-8"]);
+}
+
 /// A velocity that follows another one fast: its integral and the integral of that go on smoothly.
 #[test]
 fn fast_velocities_pass_thresholds_once() {
