@@ -65,16 +65,26 @@ pub struct RootsCut {
     pub conditions: FastMap<ExprId, Ordering>,
 }
 
-/// A root in a branch of a choice.
-pub struct UnguardedRoot {
+/// A root where it stands.
+pub struct PlacedRoot {
     /// The root.
     pub operation: ExprId,
     /// Its argument.
     pub argument: ExprId,
-    /// The condition under which it is taken.
-    pub taken: ExprId,
-    /// An equation that holds it.
+    /// The condition under which it is taken; none where it always is.
+    pub taken: Option<ExprId>,
+    /// The equation that holds it.
     pub equation: usize,
+}
+
+/// What roots in branches of choices ask for.
+pub struct RootsInChoices {
+    /// The side of each branch on which a root begins with an infinite slope at its surface; none for other branches, none with such roots
+    /// on both sides, and none where a root of the same argument is not guarded by the branch.
+    pub sides: Vec<Option<Ordering>>,
+    /// The roots that no condition around them guards, with a graph that holds the conditions under which they are taken:
+    /// `if time < 10 then sqrt(h) else 0`.
+    pub unguarded: Option<(Graph, Vec<PlacedRoot>)>,
 }
 
 /// The expressions of some equations, compared at a few points.
@@ -90,22 +100,13 @@ impl Compared<'_> {
     /// How an expression is a multiple of one expression or of the difference of two, as their values at a few points say; `None` if it is
     /// not, or rests.
     fn multiple(&mut self, expr: ExprId, operands: &[ExprId]) -> Option<Multiple> {
-        let graph = self.equations.graph();
         let symbols = self.moving(&[expr]);
         if symbols.is_empty() || symbols != self.moving(operands) {
             return None;
         }
         let roots = [&[expr], operands].concat();
         let mut found: Option<(f64, bool, bool)> = None;
-        for attempt in 0..6_u32 {
-            // Numbers without a pattern, of both signs.
-            let side = if attempt % 2 == 0 { 1.0 } else { -1.0 };
-            let drawn = |k: usize| side * (1.5 + (0.7 * f64::from(attempt) + 1.3 * k as f64).sin());
-            let values = graph.evaluate(&roots, |symbol| match self.equations.slot(symbol) {
-                Slot::Parameter(index) => self.parameters[index as usize],
-                Slot::Variable { index, order } => drawn(1 + 2 * index as usize + order as usize),
-                _ => drawn(0),
-            });
+        for values in self.samples(&roots) {
             let quotient = values[0] / (values[1] - values.get(2).copied().unwrap_or(0.0));
             let (size, above) = (quotient.abs(), quotient > 0.0);
             found = match found {
@@ -128,15 +129,82 @@ impl Compared<'_> {
 }
 
 impl Compared<'_> {
+    /// How the argument of a root is a multiple of what a branch decides by.
+    fn guards(&mut self, root: &PlacedRoot, branch: ExprId) -> Option<Multiple> {
+        let surface = operands(self.equations.graph(), branch)?;
+        self.multiple(root.argument, &surface)
+    }
+
+    /// The side of a branch on which roots begin; `None` with roots on both sides, or one that the branch does not guard.
+    fn side_of_roots(
+        &mut self,
+        graph: &Graph,
+        roots: &[PlacedRoot],
+        branch: ExprId,
+    ) -> Option<Ordering> {
+        let mut side = None;
+        for root in roots {
+            let Some(multiple) = self.guards(root, branch) else {
+                continue;
+            };
+            let is_around = conjoined(graph, root.taken).any(|relation| relation == branch);
+            let found = match multiple {
+                Multiple::Positive if is_around => Ordering::Greater,
+                Multiple::Negative if is_around => Ordering::Less,
+                _ => return None,
+            };
+            if side.is_some_and(|side| side != found) {
+                return None;
+            }
+            side = Some(found);
+        }
+        side
+    }
+
+    /// Whether a choice has opposite signs where the surface of its condition does, as a flow that follows a difference: only then does
+    /// what comes to rest from one side not leave on the other.
+    fn is_odd(&self, choice: ExprId, surface: &[ExprId]) -> bool {
+        let roots = [&[choice], surface].concat();
+        let mut signs = [None; 2];
+        for values in self.samples(&roots) {
+            let difference = values[1] - values.get(2).copied().unwrap_or(0.0);
+            let sign = values[0] > 0.0;
+            let known = &mut signs[usize::from(difference > 0.0)];
+            if !(values[0].abs() > 0.0) || known.is_some_and(|known| known != sign) {
+                return false;
+            }
+            *known = Some(sign);
+        }
+        matches!(signs, [Some(below), Some(above)] if below != above)
+    }
+
+    /// The values of expressions at six points of numbers without a pattern, of both signs in turn; parameters have their own.
+    fn samples(&self, roots: &[ExprId]) -> impl Iterator<Item = Vec<f64>> {
+        (0..6_u32).map(move |attempt| {
+            let side = if attempt.is_multiple_of(2) { 1.0 } else { -1.0 };
+            let drawn = |k: usize| side * (1.5 + (0.7 * f64::from(attempt) + 1.3 * k as f64).sin());
+            let value = |symbol| match self.equations.slot(symbol) {
+                Slot::Parameter(index) => self.parameters[index as usize],
+                Slot::Variable { index, order } => drawn(1 + 2 * index as usize + order as usize),
+                _ => drawn(0),
+            };
+            self.equations.graph().evaluate(roots, value)
+        })
+    }
+
     /// Roots of the sizes of what branches decide by.
     fn of_sizes(&mut self, radicands: &[ExprId], surfaces: &[Vec<ExprId>]) -> Vec<Cutting> {
         let graph = self.equations.graph();
         let sizes = radicands.iter().copied();
         let sizes = sizes.filter(|&one| matches!(graph.node(one), Node::Unary(UnaryOp::Abs, _)));
         let of_size = Some(Multiple::OfSize);
-        let found = sizes.filter_map(|radicand| {
+        let signed = Signed::new(self.equations);
+        let found = sizes.filter_map(|argument| {
             let mut known = surfaces.iter();
-            let surface = known.find(|surface| self.multiple(radicand, surface) == of_size)?;
+            let surface = known.find(|surface| {
+                self.multiple(argument, surface) == of_size && signed.all(argument, surface)
+            })?;
+            let radicand = argument;
             Some(Cutting {
                 radicand,
                 surface: surface.clone(),
@@ -157,6 +225,74 @@ impl Compared<'_> {
         let symbols: Arc<[SymbolId]> = symbols.into();
         self.moving.insert(roots.to_vec(), Arc::clone(&symbols));
         symbols
+    }
+}
+
+/// Which expressions hold each one.
+struct Signed<'a> {
+    graph: &'a Graph,
+    above: FastMap<ExprId, Vec<ExprId>>,
+    ends: &'a [ExprId],
+}
+
+impl<'a> Signed<'a> {
+    fn new(equations: &'a Equations) -> Self {
+        let graph = equations.graph();
+        let mut above: FastMap<ExprId, Vec<ExprId>> = FastMap::default();
+        for &id in Walker::new().reachable(graph, equations.residuals()) {
+            for argument in graph.node(id).arguments() {
+                above.entry(argument).or_default().push(id);
+            }
+        }
+        Self {
+            graph,
+            above,
+            ends: equations.residuals(),
+        }
+    }
+
+    fn holders(&self, id: ExprId) -> &[ExprId] {
+        self.above.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether every root of an argument is a factor beside the sign of a surface.
+    fn all(&self, argument: ExprId, surface: &[ExprId]) -> bool {
+        let holders = self.holders(argument).iter();
+        let mut roots = holders.filter(|&&id| radicand(self.graph, self.graph.node(id)).is_some());
+        roots.all(|&root| self.is_signed(root, surface))
+    }
+
+    fn is_signed(&self, factor: ExprId, surface: &[ExprId]) -> bool {
+        if self.ends.contains(&factor) {
+            return false;
+        }
+        let holders = self.holders(factor);
+        !holders.is_empty()
+            && holders.iter().all(|&holder| match self.graph.node(holder) {
+                Node::Binary(BinaryOp::Mul, a, b) => {
+                    let other = if a == factor { b } else { a };
+                    self.has_sign(other, surface) || self.is_signed(holder, surface)
+                }
+                Node::Binary(BinaryOp::Div, a, _) if a == factor => self.is_signed(holder, surface),
+                Node::Unary(UnaryOp::Neg, _) => self.is_signed(holder, surface),
+                _ => false,
+            })
+    }
+
+    /// Whether the sign of a surface is a factor of an expression.
+    fn has_sign(&self, expr: ExprId, surface: &[ExprId]) -> bool {
+        match self.graph.node(expr) {
+            Node::Unary(UnaryOp::Sign, _) => {
+                operands(self.graph, expr).is_some_and(|own| own == surface)
+            }
+            Node::Unary(UnaryOp::Neg, a) | Node::Binary(BinaryOp::Div, a, _) => {
+                self.has_sign(a, surface)
+            }
+            Node::Binary(BinaryOp::Mul, a, b) => {
+                self.has_sign(a, surface) || self.has_sign(b, surface)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -235,7 +371,7 @@ impl Equations {
                 false => [Multiple::Positive, Multiple::Negative],
             };
             let sides = [guarded(a, first), guarded(b, second)];
-            if sides.iter().all(|side| !side.is_empty()) {
+            if sides.iter().all(|side| !side.is_empty()) && compared.is_odd(id, &surface) {
                 within.insert(id, sides);
             }
         }
@@ -258,25 +394,22 @@ impl Equations {
         })
     }
 
-    /// The arguments of roots that stand in branches of choices alone and that no condition guards, each with the condition under which the
-    /// root is taken, and a graph that has grown by these conditions: `if time < 10 then sqrt(h) else 0`.
-    pub fn unguarded_roots(&self, tape: &Tape, parameters: &[f64]) -> (Graph, Vec<UnguardedRoot>) {
+    /// Every root with what has to hold where it is taken, in a graph that has grown by these conditions; `None` without roots in choices.
+    fn placed_roots(&self) -> Option<(Graph, Vec<PlacedRoot>)> {
         let old = self.graph();
-        let mut graph = Graph::clone(old);
-        let mut found: Vec<UnguardedRoot> = Vec::new();
-        if tape.branches().len() == 0 || self.radicands(self.residuals()).is_empty() {
-            return (graph, found);
+        let nodes = Walker::new().reachable(old, self.residuals()).to_vec();
+        let has_choices = (nodes.iter()).any(|&id| matches!(old.node(id), Node::Select(..)));
+        if !has_choices || self.radicands(self.residuals()).is_empty() {
+            return None;
         }
-        let mut compared = self.compared(parameters);
-        let surfaces = tape.branches().filter_map(|branch| operands(old, branch));
-        let surfaces: Vec<Vec<ExprId>> = surfaces.collect();
+        let mut graph = Graph::clone(old);
+        let mut found: Vec<PlacedRoot> = Vec::new();
         for (equation, &residual) in self.residuals().iter().enumerate() {
-            // What is always taken comes first, and is not looked at again.
-            let mut seen: FastMap<ExprId, ()> = FastMap::default();
+            let mut seen: FastMap<(ExprId, Option<ExprId>), ()> = FastMap::default();
             let mut open = vec![(residual, None)];
-            let mut later: Vec<(ExprId, Option<ExprId>)> = Vec::new();
-            while let Some((id, taken)) = open.pop().or_else(|| later.pop()) {
-                if seen.insert(id, ()).is_some() {
+            while let Some((id, taken)) = open.pop() {
+                // Choices within choices may be shared many times over: an expression is looked at for 32 of its places on average.
+                if seen.len() > 32 * nodes.len() || seen.insert((id, taken), ()).is_some() {
                     continue;
                 }
                 let node = old.node(id);
@@ -284,18 +417,14 @@ impl Equations {
                     let otherwise = graph.unary(UnaryOp::Not, condition);
                     for (side, holds) in [(a, condition), (b, otherwise)] {
                         let both = taken.map(|taken| graph.binary(BinaryOp::And, taken, holds));
-                        later.push((side, Some(both.unwrap_or(holds))));
+                        open.push((side, Some(both.unwrap_or(holds))));
                     }
                     open.push((condition, taken));
                     continue;
                 }
                 open.extend(node.arguments().map(|argument| (argument, taken)));
-                let (Some(argument), Some(taken)) = (radicand(old, node), taken) else {
-                    continue;
-                };
-                let mut known = surfaces.iter();
-                if !known.any(|surface| compared.multiple(argument, surface).is_some()) {
-                    found.push(UnguardedRoot {
+                if let Some(argument) = radicand(old, node) {
+                    found.push(PlacedRoot {
                         operation: id,
                         argument,
                         taken,
@@ -304,49 +433,59 @@ impl Equations {
                 }
             }
         }
-        (graph, found)
+        Some((graph, found))
     }
 
-    /// The side of each branch on which a root begins with an infinite slope at its surface; none for other branches.
-    /// `cut` are the new conditions of equations whose roots are cut.
-    pub fn root_sides(
+    /// What roots in branches of choices ask for: `tape` has the branches, `cut` the new conditions of equations whose roots are cut.
+    pub fn roots_in_choices(
         &self,
         tape: &Tape,
         parameters: &[f64],
         cut: &FastMap<ExprId, Ordering>,
-    ) -> Vec<Option<Ordering>> {
-        let mut sides = vec![None; tape.branches().len()];
-        let roots = match sides.is_empty() {
-            true => Vec::new(),
-            false => self.radicands(self.residuals()),
+    ) -> RootsInChoices {
+        let Some((graph, mut roots)) = self.placed_roots() else {
+            return RootsInChoices {
+                sides: vec![None; tape.branches().len()],
+                unguarded: None,
+            };
         };
-        if roots.is_empty() {
-            return sides;
-        }
-        let graph = self.graph();
         let mut compared = self.compared(parameters);
-        for (side, branch) in sides.iter_mut().zip(tape.branches()) {
-            if let Some(&known) = cut.get(&branch) {
-                *side = Some(known);
-                continue;
+        let mut guards: FastMap<ExprId, Ordering> = FastMap::default();
+        for branch in tape.branches() {
+            let own = || compared.side_of_roots(&graph, &roots, branch);
+            if let Some(side) = cut.get(&branch).copied().or_else(own) {
+                guards.insert(branch, side);
             }
-            let Some(surface) = operands(graph, branch) else {
-                continue;
-            };
-            let found: Vec<Multiple> = roots
-                .iter()
-                .filter_map(|&root| compared.multiple(root, &surface))
-                .collect();
-            let has = |one| found.contains(&one);
-            *side = match (has(Multiple::Positive), has(Multiple::Negative)) {
-                _ if has(Multiple::OfSize) => None,
-                (true, false) => Some(Ordering::Greater),
-                (false, true) => Some(Ordering::Less),
-                _ => None,
-            };
         }
-        sides
+        let sides = tape.branches().map(|branch| guards.get(&branch).copied());
+        let sides = sides.collect();
+        roots.retain(|root| {
+            let mut around = conjoined(&graph, root.taken);
+            let is_guarded = around.any(|relation| {
+                guards.contains_key(&relation) && compared.guards(root, relation).is_some()
+            });
+            root.taken.is_some() && !is_guarded
+        });
+        RootsInChoices {
+            sides,
+            unguarded: Some((graph, roots)),
+        }
     }
+}
+
+/// The relations that all have to hold, or to fail, where a condition holds.
+fn conjoined(graph: &Graph, condition: Option<ExprId>) -> impl Iterator<Item = ExprId> {
+    let mut open: Vec<ExprId> = condition.into_iter().collect();
+    let mut found = Vec::new();
+    while let Some(id) = open.pop() {
+        match graph.node(id) {
+            Node::Binary(BinaryOp::And, a, b) => open.extend([a, b]),
+            Node::Unary(UnaryOp::Not, a) if operands(graph, a).is_some() => found.push(a),
+            _ if operands(graph, id).is_some() => found.push(id),
+            _ => {}
+        }
+    }
+    found.into_iter()
 }
 
 /// Expressions with some of their roots cut at zero.

@@ -3,7 +3,7 @@
 //! Where one of them goes to zero an equation loses its value or its smoothness, whatever the determinants say. They are
 //! watched along the run like determinants; section 4 of `docs/theory/integration.md`.
 
-use daelight_analysis::Equations;
+use daelight_analysis::{Equations, PlacedRoot};
 use daelight_expr::{
     BinaryOp, ExprId, FastMap, Graph, Interval, Node, Scalar, Slot, Tape, UnaryOp, Walker,
 };
@@ -115,8 +115,7 @@ fn critical(graph: &Graph, node: Node) -> Option<(ExprId, Form)> {
 /// What stands in a branch of an `if` is left out, since the condition usually guards it, but for roots that no condition looks at.
 pub(crate) fn critical_arguments(
     equations: &Equations,
-    residuals: &Tape,
-    parameters: &[f64],
+    unguarded: Option<(Graph, Vec<PlacedRoot>)>,
 ) -> (Vec<Argument>, Tape) {
     let graph = equations.graph();
     let mut found: Vec<Argument> = Vec::new();
@@ -164,11 +163,14 @@ pub(crate) fn critical_arguments(
             }
         }
     }
-    let (mut graph, unguarded) = equations.unguarded_roots(residuals, parameters);
+    let Some((mut graph, unguarded)) = unguarded else {
+        return (found, equations.compile(&compiled));
+    };
     for root in unguarded {
+        let Some(taken) = root.taken else { continue };
         // Where it is not taken it is away from zero.
         let one = graph.constant(1.0);
-        let watched = graph.select(root.taken, root.argument, one);
+        let watched = graph.select(taken, root.argument, one);
         found.push(Argument {
             operation: root.operation,
             argument: root.argument,

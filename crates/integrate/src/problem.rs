@@ -185,13 +185,13 @@ impl Problem {
             return Err(ProblemError::Condition { unknown });
         }
         let entries = SystemJacobian::new(&equations, &structure, parameters);
-        let (mut arguments, argument_tape) = critical_arguments(&equations, &residuals, parameters);
+        let roots = equations.roots_in_choices(&residuals, parameters, &conditions);
+        let (mut arguments, argument_tape) = critical_arguments(&equations, roots.unguarded);
         for argument in &mut arguments {
             for expr in [&mut argument.operation, &mut argument.argument] {
                 *expr = written.get(expr).copied().unwrap_or(*expr);
             }
         }
-        let root_sides = equations.root_sides(&residuals, parameters, &conditions);
         let forcing = residuals.forcing();
         let functions: Vec<ExprId> = forcing.iter().map(|function| function.expr).collect();
         let problem = Self {
@@ -199,7 +199,7 @@ impl Problem {
             residuals: Arc::new(residuals),
             arguments: arguments.into(),
             argument_tape: Arc::new(argument_tape),
-            root_sides: root_sides.into(),
+            root_sides: roots.sides.into(),
             written: Arc::new(written),
             forcing: forcing.into(),
             forcing_tape: Arc::new(equations.compile(&functions)),
