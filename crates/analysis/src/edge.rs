@@ -64,7 +64,8 @@ fn limited(graph: &Graph, id: ExprId) -> Option<(ExprId, Domain)> {
     }
 }
 
-/// All expressions below one that have a say at a point: what stands in the other branch of an `if` has none.
+/// All expressions below one that have a say at a point: what stands in the other branch of an `if` has none, and on its switch neither
+/// side has, as long as nobody says which one it is.
 fn taken(graph: &Graph, root: ExprId, value_of: impl Fn(SymbolId) -> f64) -> Vec<ExprId> {
     let nodes = Walker::new().reachable(graph, &[root]).to_vec();
     let has_choices = |id: &ExprId| matches!(graph.node(*id), Node::Select(..));
@@ -79,8 +80,11 @@ fn taken(graph: &Graph, root: ExprId, value_of: impl Fn(SymbolId) -> f64) -> Vec
         }
         match graph.node(id) {
             Node::Select(condition, a, b) => {
-                let holds = graph.evaluate(&[condition], &value_of)[0] != 0.0;
-                stack.extend([condition, if holds { a } else { b }]);
+                stack.push(condition);
+                if !is_on_switch(graph, condition, &value_of) {
+                    let holds = graph.evaluate(&[condition], &value_of)[0] != 0.0;
+                    stack.push(if holds { a } else { b });
+                }
             }
             node => stack.extend(node.arguments()),
         }
@@ -89,6 +93,21 @@ fn taken(graph: &Graph, root: ExprId, value_of: impl Fn(SymbolId) -> f64) -> Vec
         .into_iter()
         .filter(|id| seen.contains_key(id))
         .collect()
+}
+
+/// Whether both sides of a relation in a condition are equal.
+fn is_on_switch(graph: &Graph, condition: ExprId, value_of: &impl Fn(SymbolId) -> f64) -> bool {
+    match graph.node(condition) {
+        Node::Binary(BinaryOp::And | BinaryOp::Or, a, b) => {
+            is_on_switch(graph, a, value_of) || is_on_switch(graph, b, value_of)
+        }
+        Node::Unary(UnaryOp::Not, a) => is_on_switch(graph, a, value_of),
+        Node::Binary(_, a, b) => {
+            let values = graph.evaluate(&[a, b], value_of);
+            values[0] == values[1]
+        }
+        _ => false,
+    }
 }
 
 /// The expressions of a system that are at the edge of their domain at a jet, each once.

@@ -117,8 +117,30 @@ pub(crate) fn trace<S: Scalar>(
                 root,
             };
         };
+        // At a switch the fault of one side is not that of the other.
+        let is_side = op.code == Code::Select && operand != op.a as usize;
+        if let Some(switch) = is_side.then(|| undecided(tape, op.a, branches)).flatten() {
+            return Fault {
+                expr: tape.exprs[switch],
+                kind: FaultKind::Kink,
+                order,
+                root,
+            };
+        }
         register = operand;
         level = lower;
+    }
+}
+
+/// The first relation of a condition that is at its switch while nobody says on which side.
+fn undecided(tape: &Tape, condition: u32, branches: &Branches) -> Option<usize> {
+    let op = &tape.ops[condition as usize];
+    match op.code {
+        Code::And | Code::Or => {
+            undecided(tape, op.a, branches).or_else(|| undecided(tape, op.b, branches))
+        }
+        Code::Not => undecided(tape, op.a, branches),
+        code => (code.is_branch() && branches.is_kink(op.extra)).then_some(condition as usize),
     }
 }
 

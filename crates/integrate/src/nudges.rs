@@ -1,7 +1,7 @@
 //! Small errors that are put into a run on purpose, to see what becomes of them.
 
 use crate::options::Options;
-use crate::problem::Problem;
+use crate::stages::Stages;
 
 /// Moves the states of a run a little after every step, always in the same pseudo-random way.
 #[derive(Debug)]
@@ -18,15 +18,18 @@ impl Nudges {
         }
     }
 
-    /// Moves the coefficients that are states of a point `[order][unknown]`; projection brings it back to the constraints.
-    pub fn point(&mut self, problem: &Problem, options: &Options, point: &mut [f64]) {
+    /// Moves the coefficients that are states of a point `[order][unknown]`; projection brings it back to the constraints. What rests
+    /// beside a root stays, as no step moves it.
+    pub fn point(&mut self, stages: &Stages, options: &Options, point: &mut [f64]) {
         if self.size == 0.0 {
             return;
         }
+        let resting = stages.resting_beside_roots();
+        let problem = stages.problem();
         let n = problem.n();
         for j in 0..n {
             let mut factorial = 1.0;
-            for s in 0..problem.unknown_offset(j) {
+            for s in (0..problem.unknown_offset(j)).filter(|&s| !resting.contains(&(j, s))) {
                 let coefficient = &mut point[s * n + j];
                 *coefficient = self.moved(options, (s, j), factorial * *coefficient) / factorial;
                 factorial *= (s + 1) as f64;

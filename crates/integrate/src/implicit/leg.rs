@@ -157,37 +157,28 @@ impl Course<'_> {
         (self.time + aside, there)
     }
 
+    /// What a branch looks at, and the size of its operands, by a series.
+    fn branch_value(&mut self, branch: usize, time: f64, series: &[f64]) -> Option<(f64, f64)> {
+        let centre = self.time;
+        let piece = Piece { centre, series };
+        let branches = self.branches.as_mut()?;
+        let value = branches.value(piece, time, branch)?;
+        Some((value, branches.size(piece, time, branch)))
+    }
+
     /// Moves values whose differences rest beside roots, up to rounding, to where the text says that there is no root: the root of 1e-16
     /// is 1e-8.
     fn put_beside_roots(&mut self, aside: f64, first_order: &FirstOrder, there: &mut [f64]) {
-        let Some(branches) = &mut self.branches else {
-            return;
-        };
         let n = self.problem.n();
         let time = self.time + aside;
         let mut moved = self.series.clone();
         for branch in 0..self.stages.n_branches() {
-            let held = self.stages.sides()[branch];
-            let Some(root) = self.problem.root_side(branch).filter(|root| *root != held) else {
+            let Some((value, size)) = self.branch_value(branch, time, &moved) else {
                 continue;
             };
-            let mut value_of = |series: &[f64]| {
-                let piece = Piece {
-                    centre: self.time,
-                    series,
-                };
-                (
-                    branches.value(piece, time, branch),
-                    branches.size(piece, time, branch),
-                )
-            };
-            let (Some(value), size) = value_of(&moved) else {
+            let Some((root, rests)) = self.stages.root_beside(branch, (value, size)) else {
                 continue;
             };
-            let rests = SIDE_VALUE * size.max(self.stages.noted_size(branch));
-            if value.abs() > rests {
-                continue;
-            }
             // Exactly on the surface, unless the text has the root there.
             let wanted = match self.stages.side_at_equality(branch) == root {
                 true if root == Ordering::Greater => -rests,
@@ -200,7 +191,8 @@ impl Course<'_> {
                 let unit = tolerances.absolute(s, j) / tolerances.rtol;
                 let before = moved[s * n + j];
                 moved[s * n + j] += unit;
-                let slope = value_of(&moved).0.unwrap_or(value) - value;
+                let there = self.branch_value(branch, time, &moved);
+                let slope = there.map_or(0.0, |(there, _)| there - value);
                 moved[s * n + j] = before;
                 if first_order.place(j, s).is_some()
                     && slope.abs() > best.map_or(0.0, |(slope, ..)| slope.abs())
@@ -361,11 +353,18 @@ impl Course<'_> {
         }
     }
 
-    /// Moves the unknowns of a leg a little, in runs that look what becomes of that.
+    /// Moves the unknowns of a leg a little, in runs that look what becomes of that; not those that rest beside a root, which no step moves.
     fn nudge(&mut self, first_order: &FirstOrder, x: &mut [f64]) {
+        if self.options.nudge == 0.0 {
+            return;
+        }
+        let resting = self.stages.resting_beside_roots();
         for j in 0..self.problem.n() {
             for s in 0..=self.problem.unknown_offset(j) {
-                if let Some(place) = first_order.place(j, s) {
+                if let Some(place) = first_order
+                    .place(j, s)
+                    .filter(|_| !resting.contains(&(j, s)))
+                {
                     x[place] = self.nudges.moved(self.options, (s, j), x[place]);
                 }
             }

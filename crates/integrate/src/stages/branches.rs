@@ -1,6 +1,8 @@
 //! The sides of branches, held the same in the residuals and in the system Jacobian.
 
 use super::Stages;
+use crate::tolerances::SIDE_VALUE;
+use crate::watch::branches::BranchFunctions;
 use daelight_expr::{BinaryOp, Graph, JetEvaluator, Node, Slot, Tape, Walker};
 use std::cmp::Ordering;
 
@@ -118,6 +120,28 @@ impl Stages<'_> {
     /// What was kept of a branch; 0 if it is not on its surface.
     pub fn noted_size(&self, branch: usize) -> f64 {
         self.crossed[branch]
+    }
+
+    /// The side of a root that a branch does not take while what it looks at rests at zero, and what counts as zero there.
+    pub fn root_beside(&self, branch: usize, (value, size): (f64, f64)) -> Option<(Ordering, f64)> {
+        let held = self.sides()[branch];
+        let root = self
+            .problem
+            .root_side(branch)
+            .filter(|root| *root != held)?;
+        let rests = SIDE_VALUE * size.max(self.noted_size(branch));
+        (value.abs() <= rests).then_some((root, rests))
+    }
+
+    /// The unknowns, and orders of their derivatives, that rest beside roots at the point of the last evaluation.
+    pub fn resting_beside_roots(&self) -> Vec<(usize, usize)> {
+        let branches = 0..self.n_branches();
+        let resting = branches.filter(|&branch| {
+            self.root_beside(branch, self.switching(branch, 0))
+                .is_some()
+        });
+        let read = resting.flat_map(|branch| BranchFunctions::reads(&self.problem, branch));
+        read.collect()
     }
 
     /// Forgets where branches are.

@@ -177,8 +177,7 @@ impl Taylor<'_> {
         let mut part = 1.0;
         loop {
             let mut nudged = projected.clone();
-            let problem = self.stages.problem();
-            self.nudges.point(problem, &self.options, &mut nudged);
+            self.nudges.point(&self.stages, &self.options, &mut nudged);
             for (nudged, from) in nudged.iter_mut().zip(&projected) {
                 *nudged = from + part * (*nudged - from);
             }
