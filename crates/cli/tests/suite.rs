@@ -6,6 +6,7 @@ mod cli;
 mod common;
 mod components;
 mod constant_steps;
+mod counts;
 mod crossings;
 mod diodes;
 mod documents;

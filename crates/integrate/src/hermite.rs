@@ -35,6 +35,36 @@ fn two_point(left: &[f64], right: &[f64], into: &mut [f64]) {
     into[q + 1..2 * q + 2].copy_from_slice(&quotient);
 }
 
+/// One unknown whose derivative at a level goes through `count` coefficients at both ends, in powers of s; what is below the level are
+/// integrals from the left end, (24b).
+fn integral(left: &[f64], right: &[f64], level: usize, count: usize) -> Vec<f64> {
+    let ends = [left, right].map(|end| -> Vec<f64> {
+        (0..count)
+            .map(|m| falling(m + level, level) * end[m + level])
+            .collect()
+    });
+    let mut rate = vec![0.0; 2 * count];
+    two_point(&ends[0], &ends[1], &mut rate);
+    let mut integral = left[..level].to_vec();
+    integral.extend(
+        rate.iter()
+            .enumerate()
+            .map(|(m, x)| x / falling(m + level, level)),
+    );
+    integral
+}
+
+/// m (m-1) ... of as many factors as the level says: what a power has before it when it was differentiated as often.
+fn falling(m: usize, level: usize) -> f64 {
+    (0..level).map(|i| (m - i) as f64).product()
+}
+
+/// A derivative of a polynomial in powers of s.
+fn derivative(polynomial: &[f64], level: usize, s: f64) -> f64 {
+    let terms = polynomial.iter().enumerate().skip(level).rev();
+    terms.fold(0.0, |sum, (m, x)| sum * s + falling(m, level) * x)
+}
+
 fn binomial(n: usize, k: usize) -> f64 {
     (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
 }
@@ -96,7 +126,8 @@ pub(crate) struct Pieces {
     work: Vec<f64>,
 }
 
-/// Derivatives used at each end, at least: values to an order that no method of fifth order spoils.
+/// Derivatives used at each end, at least: values to an order that no method of fifth order spoils. (24b) uses as many coefficients of what it
+/// integrates.
 const LEAST_ORDER: usize = 3;
 
 /// Points of a method's own polynomial that are taken over; its degree is 5 at most.
@@ -109,13 +140,14 @@ impl Pieces {
         let orders = offsets.iter().map(|offset| (*offset).max(LEAST_ORDER));
         let orders: Vec<usize> = orders.collect();
         let most = orders.iter().copied().max().unwrap_or(LEAST_ORDER);
+        let highest = smallest.iter().copied().max().unwrap_or(0);
         Self {
             n: offsets.len(),
             offsets: smallest.to_vec(),
             orders,
-            left: vec![0.0; most + 1],
-            right: vec![0.0; most + 1],
-            work: vec![0.0; 2 * most + 2],
+            left: vec![0.0; (most + 1).max(highest + LEAST_ORDER)],
+            right: vec![0.0; (most + 1).max(highest + LEAST_ORDER)],
+            work: vec![0.0; (2 * most + 2).max(highest + 2 * LEAST_ORDER)],
         }
     }
 
@@ -129,6 +161,29 @@ impl Pieces {
         into.fill(0.0);
         for j in 0..self.n {
             self.join(left, right, h, j, self.orders[j], into);
+            if self.offsets[j] > 0 {
+                self.settle(left, right, h, j, into);
+            }
+        }
+    }
+
+    /// Takes the integral of the highest derivative for a state, (24b), where its polynomial is further from that than it may be off.
+    fn settle(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, into: &mut [f64]) {
+        let level = self.offsets[j];
+        let through_ends = self.work[..2 * self.orders[j] + 2].to_vec();
+        self.scale(left, right, h, j, level + LEAST_ORDER - 1);
+        let [coarse, fine] = [LEAST_ORDER - 1, LEAST_ORDER]
+            .map(|count| integral(&self.left, &self.right, level, count));
+        let apart = |a: &[f64], b: &[f64]| {
+            let inner = (1..N_NODES - 1).map(node);
+            let differences =
+                inner.map(|s| (derivative(a, level, s) - derivative(b, level, s)).abs());
+            differences.fold(0.0, f64::max)
+        };
+        if apart(&through_ends, &fine) > apart(&coarse, &fine) {
+            into[j..].iter_mut().step_by(self.n).for_each(|x| *x = 0.0);
+            self.work[..fine.len()].copy_from_slice(&fine);
+            self.store(fine.len(), h, j, into);
         }
     }
 
@@ -139,13 +194,18 @@ impl Pieces {
 
     /// The polynomial through q + 1 coefficients at both ends.
     fn ends(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, q: usize) {
+        self.scale(left, right, h, j, q);
+        two_point(&self.left[..=q], &self.right[..=q], &mut self.work);
+    }
+
+    /// Puts h^m x_m, m = 0..=q, of one unknown at both ends.
+    fn scale(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, q: usize) {
         let mut power = 1.0;
         for m in 0..=q {
             self.left[m] = power * left[m * self.n + j];
             self.right[m] = power * right[m * self.n + j];
             power *= h;
         }
-        two_point(&self.left[..=q], &self.right[..=q], &mut self.work);
     }
 
     fn store(&self, n_rows: usize, h: f64, j: usize, into: &mut [f64]) {

@@ -3,6 +3,7 @@
 //! Section 2 of `docs/theory/hybrid.md`.
 
 use super::ROUNDING;
+use crate::solve::unchecked;
 use daelight_analysis::initial::{
     ConsistentPoint, Request, StageOffsets, TaylorJet, consistent_point,
 };
@@ -145,17 +146,16 @@ impl Makings {
         self.factored.as_mut()
     }
 
-    /// The consistent point next to values, (H3c); `None` where nothing is hidden that ties states, or there is none.
+    /// The consistent point next to a jet, (H3c); `None` where there is none.
     pub fn settled(
         &mut self,
         parameters: &[f64],
         time: f64,
-        values: &[f64],
+        jet: &TaylorJet,
     ) -> Option<ConsistentPoint> {
         let offsets = self.offsets.as_ref().filter(|_| self.is_regular)?;
-        // Without hidden constraints every value of the states is consistent, and the rest follows from them.
         if offsets.equation.iter().all(|c| *c == 0) {
-            return None;
+            return self.followed(parameters, (time, jet));
         }
         let known = self.system.parameters().values().iter().zip(parameters);
         let changes = known.enumerate().filter(|(_, (known, now))| known != now);
@@ -168,13 +168,69 @@ impl Makings {
         };
         let request = Request {
             time,
-            guess: values.to_vec(),
+            guess: jet.values().to_vec(),
             given: Vec::new(),
             conditions: Vec::new(),
             order: deepest.clamp(1, crate::solve::START_ORDER),
             budget: std::time::Duration::from_secs(10),
         };
         consistent_point(&self.system, Some(stages), &request).ok()
+    }
+
+    /// The same without hidden constraints: every value of the states is consistent, and the rest follows from them.
+    ///
+    /// By Newton's method, as long as each correction is less than half the last: the end is rounding, or there is no point.
+    fn followed(
+        &mut self,
+        parameters: &[f64],
+        (time, jet): (f64, &TaylorJet),
+    ) -> Option<ConsistentPoint> {
+        let highest = self.offsets.as_ref()?.variable.clone();
+        if highest.iter().any(|order| *order >= jet.n_orders()) {
+            return None;
+        }
+        let nominals = nominals(self.system.unknowns().iter().map(|u| u.nominal));
+        let (matrix, _) = self.jacobian(parameters, (time, jet))?;
+        let mut lu = SparseLu::new(&matrix).ok()?;
+        lu.factor(&matrix).ok()?;
+        let mut found = jet.clone();
+        let mut corrections = vec![0.0; jet.n_unknowns()];
+        let mut last = f64::INFINITY;
+        loop {
+            self.put(parameters, (time, &found))
+                .residuals(&mut corrections)
+                .ok()?;
+            lu.solve(&mut corrections).ok()?;
+            let parts = corrections.iter().enumerate().map(|(u, correction)| {
+                let value = found.derivative(u, highest[u]);
+                correction.abs() / (value.abs() + nominals[u])
+            });
+            let size = parts.fold(0.0, f64::max);
+            if size.is_nan() || size >= 0.5 * last {
+                break;
+            }
+            last = size;
+            for (u, correction) in corrections.iter().enumerate() {
+                let factorial: f64 = (1..=highest[u]).map(|f| f as f64).product();
+                let value = found.get(u, highest[u]) - correction / factorial;
+                found.set(u, highest[u], value);
+            }
+        }
+        (last <= f64::EPSILON.sqrt()).then(|| unchecked(time, found))
+    }
+
+    /// An evaluator at a point.
+    fn put(&mut self, parameters: &[f64], (time, jet): (f64, &TaylorJet)) -> &mut Evaluator {
+        let equations = self.system.equations();
+        let fresh = || equations.evaluator(parameters);
+        let evaluator = self.evaluator.get_or_insert_with(fresh);
+        evaluator.set_parameters(parameters);
+        evaluator.set_time(time);
+        for order in 0..=equations.order() {
+            let values = (0..jet.n_unknowns()).map(|u| jet.derivative(u, order));
+            evaluator.set(order, &values.collect::<Vec<_>>());
+        }
+        evaluator
     }
 
     /// The system Jacobian at a point, and the sizes of the terms of its equations, each differentiated as often as the
@@ -184,17 +240,10 @@ impl Makings {
         parameters: &[f64],
         (time, jet): (f64, &TaylorJet),
     ) -> Option<(CscMat, Vec<f64>)> {
+        self.put(parameters, (time, jet)).jacobians().ok()?;
+        let evaluator = self.evaluator.as_ref()?;
         let equations = self.system.equations();
         let offsets = self.offsets.as_ref()?;
-        let fresh = || equations.evaluator(parameters);
-        let evaluator = self.evaluator.get_or_insert_with(fresh);
-        evaluator.set_parameters(parameters);
-        evaluator.set_time(time);
-        for order in 0..=equations.order() {
-            let values = (0..jet.n_unknowns()).map(|u| jet.derivative(u, order));
-            evaluator.set(order, &values.collect::<Vec<_>>());
-        }
-        evaluator.jacobians().ok()?;
         let n = equations.n_equations();
         let mut entries = Vec::new();
         let mut terms = vec![0.0f64; n];

@@ -3,6 +3,7 @@
 use super::program::Point;
 use super::scan::neighbours;
 use super::{Driver, HybridEnd, zeno};
+use crate::estimate::TOLD;
 use crate::observe::WayBack;
 use crate::record::JUMP;
 use crate::solve::unchecked;
@@ -191,7 +192,8 @@ impl Driver<'_> {
         }
         let direction = if has_changed { -1.0 } else { 1.0 };
         let (began, _) = trajectory.span()?;
-        let most = self.out.rtol * (self.out.to - self.out.from).abs();
+        // As far as a motion through its own size along the run takes for what the pieces may be off by.
+        let most = TOLD * self.out.rtol * (self.out.to - self.out.from).abs();
         let most = if has_changed {
             most.min(time - began)
         } else {
@@ -253,11 +255,10 @@ impl Driver<'_> {
     ) -> Option<bool> {
         let jet = way.jet(trajectory, time, crate::solve::START_ORDER + 1)?;
         let makings = self.modes.list[self.mode].events.makings.lock();
-        let found = makings.unwrap_or_else(PoisonError::into_inner).settled(
-            &self.values,
-            time,
-            jet.values(),
-        )?;
+        let found =
+            makings
+                .unwrap_or_else(PoisonError::into_inner)
+                .settled(&self.values, time, &jet)?;
         self.point.time = time;
         self.take_point(found);
         Some(changed.iter().all(|&at| self.has_changed(at)))

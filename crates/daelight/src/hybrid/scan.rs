@@ -246,7 +246,7 @@ impl Jets {
             let jet = self.at(trajectory, time)?.clone();
             let makings = events.makings.lock();
             let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
-            let found = makings.settled(parameters, time, jet.values());
+            let found = makings.settled(parameters, time, &jet);
             let settled = found.map_or(jet, |found| found.jet);
             self.settled.insert(key, settled);
         }
