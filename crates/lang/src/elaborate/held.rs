@@ -676,36 +676,21 @@ impl Elaborator<'_> {
         self.graph.symbol(id)
     }
 
-    /// The parameters of truth that decide which continuous equations hold: not those of terms that are numbers between events.
+    /// The parameters of truth that the continuous equations read.
     fn deciding(&mut self, truths: &[usize], hybrid: &Hybrid) -> Vec<usize> {
-        let mut open: Vec<ExprId> = self.equations.iter().map(|e| e.residual).collect();
+        let residuals: Vec<ExprId> = self.equations.iter().map(|e| e.residual).collect();
         let mut all: BTreeSet<usize> = truths.iter().copied().collect();
         all.extend(hybrid.relations.iter().map(|relation| relation.parameter));
-        let mut terms = Vec::new();
-        while let Some(expr) = open.pop() {
-            match self.graph.node(expr) {
-                Node::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => open.extend([a, b]),
-                Node::Unary(UnaryOp::Neg, a) => open.push(a),
-                _ => terms.push(expr),
-            }
-        }
-        let mut found = BTreeSet::new();
-        for term in terms {
-            let symbols = self.walker.symbols(&self.graph, &[term]);
-            let symbols = symbols.into_iter().map(|id| self.symbols.get(id));
-            let symbols: Vec<Symbol> = symbols.collect();
-            if symbols
-                .iter()
-                .all(|one| matches!(one, Symbol::Parameter(_)))
-            {
-                continue;
-            }
-            found.extend(symbols.into_iter().filter_map(|one| match one {
+        let symbols = self.walker.symbols(&self.graph, &residuals);
+        let mut found: Vec<usize> = symbols
+            .into_iter()
+            .filter_map(|id| match self.symbols.get(id) {
                 Symbol::Parameter(index) if all.contains(&index) => Some(index),
                 _ => None,
-            }));
-        }
-        found.into_iter().collect()
+            })
+            .collect();
+        found.sort_unstable();
+        found
     }
 
     /// `reinit` sets unknowns that are differentiated.
