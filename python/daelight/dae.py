@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import arguments
 from ._daelight import Polynomials, integrate_residual
 
 Floats = NDArray[np.float64]
@@ -111,7 +112,7 @@ def solve_dae(
     """
     if method not in ("Radau", "BDF"):
         raise ValueError('`method` is "Radau" or "BDF"')
-    begin, end = (float(time) for time in t_span)
+    begin, end = arguments.span("t_span", t_span)
     y, yp = _real("y0", y0), _real("yp0", yp0)
     if y.shape != yp.shape:
         raise ValueError(f"y0 has {y.size} entries and yp0 has {yp.size}")

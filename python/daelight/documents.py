@@ -500,7 +500,8 @@ class Report(Document):
 
     def __init__(self, fields: Mapping[str, Any] | Document, page: str = "") -> None:
         super().__init__(fields)
-        self._page = page
+        # The page advises flags; whoever reads it here calls functions.
+        self._page = in_python(page)
 
     def __str__(self) -> str:
         return self._page

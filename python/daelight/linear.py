@@ -203,7 +203,7 @@ class Linearization:
         return (type(self), (self.report,))
 
     def __str__(self) -> str:
-        return in_python(str(self.report))
+        return str(self.report)
 
     def __repr__(self) -> str:
         return f"<daelight.Linearization: {str(self.report).split(chr(10), 1)[0]}>"

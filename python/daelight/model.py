@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import arguments
 from ._daelight import Model as CompiledModel
 from ._daelight import Run as CompiledRun
 from ._daelight import built_in_models, write_whole
@@ -20,13 +21,13 @@ from .documents import CheckReport, Configurations, FeedforwardReport, Passport,
 from .errors import SingularityError
 from .figure import Figure, curves
 from .linear import Linearization, linearization
-from .results import Event, Floats, Result, named_values, zeros
+from .results import Event, Floats, Result, zeros
 
 if TYPE_CHECKING:
     from .sweep import Ensemble, SweepResult
 
 Value = float | int | bool | str | Sequence[Any]
-Signal = Callable[[float], float] | tuple[ArrayLike, ArrayLike]
+Signal = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
 
 # Equations that a notebook shows, and those that it shows without a click.
 _MOST_EQUATIONS = 40
@@ -59,6 +60,7 @@ def example(name: str) -> Model:
     >>> daelight.example("robotic-arm").name
     'RoboticArm'
     """
+    arguments.text("name", name, 'the name of a built-in model, such as "pendulum"')
     if os.sep in name or name.endswith(".mo") or name == "-":
         raise ValueError(f"`{name}` is not the name of a built-in model; load() reads files")
     return Model(CompiledModel.load(name))
@@ -74,20 +76,6 @@ def examples() -> dict[str, str]:
     return dict(built_in_models())
 
 
-def _modelica(value: Value) -> str:
-    """A value as Modelica writes it; text stands for an expression."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if isinstance(value, (float, np.floating)):
-        return repr(float(value))
-    items: Sequence[Any] = value.tolist() if isinstance(value, np.ndarray) else value
-    return "{" + ", ".join(_modelica(item) for item in items) + "}"
-
-
 class Parameters(Mapping[str, float]):
     """The parameters of a model and their values."""
 
@@ -95,6 +83,8 @@ class Parameters(Mapping[str, float]):
         self._values = dict(values)
 
     def __getitem__(self, name: str) -> float:
+        if name not in self._values:
+            raise arguments.missing("a parameter", name, self._values)
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -163,6 +153,9 @@ class Model:
         >>> daelight.Model.from_source("model Still Real x; equation x = 1; end Still;").unknowns
         ['x']
         """
+        arguments.text("text", text, "the text of a model")
+        if text.endswith(".mo"):
+            raise arguments.refused("text", f'the text of a model, and load("{text}") reads a file', text)
         return cls(CompiledModel.from_source(text, name, model))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -214,9 +207,8 @@ class Model:
         >>> daelight.example("pendulum").with_parameters(L=2).parameters["L"]
         2.0
         """
-        chosen = {**(values or {}), **more}
-        settings = [f"{name}={_modelica(value)}" for name, value in chosen.items()]
-        return Model(self.core.with_parameters(settings))
+        given = arguments.settings("values", values) + arguments.settings("values", more)
+        return Model(self.core.with_parameters(given))
 
     def with_equations(self, *equations: str) -> Model:
         """The same model with more equations, each `x = expression`: for what it leaves open.
@@ -226,6 +218,8 @@ class Model:
         >>> linkage.check().diagnostics
         []
         """
+        for equation in equations:
+            arguments.text("equations", equation, 'texts one by one, such as with_equations("q = time")')
         return Model(self.core.with_parameters([], None, list(equations)))
 
     def check(self) -> CheckReport:
@@ -263,9 +257,9 @@ class Model:
         >>> passport.differentiation.index, passport.structural.dof, passport.verdict
         (3, 2, 'regular')
         """
-        text, page = self.core.analyze(
-            at, named_values(point), interval, projectors, eigenvalues, budget
-        )
+        between = None if interval is None else arguments.span("interval", interval)
+        place = (arguments.optional_number("at", at), arguments.named_values("point", point))
+        text, page = self.core.analyze(*place, between, projectors, eigenvalues, arguments.seconds("budget", budget))
         return Passport(json.loads(text), page)
 
     def init(
@@ -285,9 +279,9 @@ class Model:
         >>> start.status, start.n_free
         ('success', 0)
         """
-        text, page = self.core.init(
-            at, named_values(point), order, all, nearest_regular, budget
-        )
+        place = (arguments.optional_number("at", at), arguments.named_values("point", point))
+        highest = arguments.count("order", order)
+        text, page = self.core.init(*place, highest, all, nearest_regular, arguments.seconds("budget", budget))
         return Start(json.loads(text), page)
 
     def linearize(
@@ -328,15 +322,15 @@ class Model:
         0.5
         """
 
-        def listed(names: str | Sequence[str] | None) -> list[str]:
-            return [names] if isinstance(names, str) else list(names or ())
-
+        at = arguments.optional_number("at", at)
         if isinstance(point, Result):
             at, values = point.point(at)
         else:
-            values = named_values(point)
-        asked = (at, values, rest, budget)
-        return linearization(*compiled_linearize(self.core, listed(inputs), listed(outputs), asked))
+            values = arguments.named_values("point", point)
+        asked = (at, values, rest, None if budget is None else arguments.seconds("budget", budget))
+        driven = arguments.names("inputs", inputs or ())
+        watched = arguments.names("outputs", outputs or ())
+        return linearization(*compiled_linearize(self.core, driven, watched, asked))
 
     def gradient(
         self,
@@ -361,17 +355,14 @@ class Model:
         >>> round(found.value, 4), {name: round(value, 4) for name, value in found.gradient.items()}
         (0.1353, {'k': -0.1353, 'x.start': 0.1353})
         """
-        model = self if args is None else self.with_parameters(args)
-        start, stop = (None, None) if t_span is None else t_span
-        names = [parameters] if isinstance(parameters, str) else parameters
-        names = None if names is None else list(names)
+        model = self if args is None else Model(self.core.with_parameters(arguments.settings("args", args)))
+        start, stop = arguments.optional_span("t_span", t_span)
+        rtol = arguments.optional_number("rtol", rtol)
+        names = None if parameters is None else arguments.names("parameters", parameters)
         if isinstance(loss, str):
             value, pairs, warnings = model.core.gradient(loss, [], names, start, stop, rtol)
         else:
-            columns = {name: np.asarray(column, dtype=float) for name, column in loss.items()}
-            if "t" not in columns:
-                raise ValueError("samples have times: give a column `t`")
-            times = columns.pop("t")
+            times, columns = arguments.samples(loss)
             samples = [
                 (float(time), name, float(sample))
                 for name, column in columns.items()
@@ -397,7 +388,9 @@ class Model:
         >>> daelight.example("pendulum").reduce().analyze().differentiation.index
         1
         """
-        text = self.core.reduce(method, form, at, budget)
+        arguments.one_of("method", method, ("dummy", "strangeness", "minimal"))
+        arguments.one_of("form", form, ("implicit", "semi-explicit", "explicit"))
+        text = self.core.reduce(method, form, arguments.optional_number("at", at), arguments.seconds("budget", budget))
         return Model.from_source(text, name=f"{self.core.file} reduced")
 
     def solve(
@@ -423,7 +416,8 @@ class Model:
     ) -> Result:
         """Integrates the model at any index.
 
-        What is left out comes from the model's experiment. `t_eval` chooses the times of the result, by default the steps.
+        What is left out comes from the model's experiment. `t_eval` chooses the times of the result, by default the steps; those
+        behind a point where the run ends early are left out.
         `on_singularity="continue"` passes removable singularities, `"raise"` raises `SingularityError` at one that ends
         the run.
 
@@ -433,7 +427,7 @@ class Model:
 
         - `y0` are start values: by name, or a list in the order of `unknowns`. They are guesses, as in the model.
         - `args` are values of parameters, as for `with_parameters`.
-        - `inputs` are known signals: functions of time, or times and values through which a smooth spline is laid.
+        - `inputs` are known signals: numbers, functions of time, or times and values through which a smooth spline is laid.
         - `events` is a condition such as `"y < -0.5"` that ends the run, or functions of time and values as in scipy:
           their zeros are in `t_events` and `y_events`, and one with `terminal = True` ends the run.
 
@@ -452,17 +446,11 @@ class Model:
         >>> [found.nature for found in run.singularities][0]
         'removable'
         """
-        if on_zeno not in ("stop", "rest"):
-            raise ValueError('on_zeno is "stop" or "rest"')
-        if on_singularity not in ("stop", "continue", "raise"):
-            raise ValueError('on_singularity is "stop", "continue" or "raise"')
-        begin, end = (None, None) if t_span is None else (float(t_span[0]), float(t_span[1]))
-        times = None
-        if t_eval is not None:
-            times = np.ascontiguousarray(t_eval, dtype=float)
-            if times.ndim != 1 or not np.isfinite(times).all():
-                raise ValueError("`t_eval` must be a list of finite numbers")
-        model = self if args is None else self.with_parameters(args)
+        arguments.one_of("on_zeno", on_zeno, ("stop", "rest"))
+        arguments.one_of("on_singularity", on_singularity, ("stop", "continue", "raise"))
+        arguments.one_of("method", method, ("auto", "taylor", "radau", "bdf"))
+        begin, end = arguments.optional_span("t_span", t_span)
+        model = self if args is None else Model(self.core.with_parameters(arguments.settings("args", args)))
         if isinstance(events, str):
             if stop_when is not None:
                 raise ValueError("give the condition that ends a run once: as `events` or as `stop_when`")
@@ -470,26 +458,31 @@ class Model:
         core = model.core
         if stop_when is not None:
             core = core.with_parameters([], stop_when)
-        start = {**model._start(y0), **(point or {})}
+        start = {**model._start(y0), **dict(arguments.named_values("point", point))}
         first, last, _, _ = core.experiment
         span = (
             begin if begin is not None else (first or 0.0),
             end if end is not None else (1.0 if last is None else last),
         )
-        signals = [_samples(name, signal, span) for name, signal in (inputs or {}).items()]
+        times = None if t_eval is None else arguments.times_within("t_eval", t_eval, span)
+        driven = arguments.by_name("inputs", inputs, 'signals by name, such as {"u": 1.0} or {"u": math.sin}')
+        signals = [arguments.signal(name, signal, span, _SAMPLES) for name, signal in driven.items()]
+        tolerance = arguments.optional_number("rtol", rtol)
+        highest, steps = arguments.optional_count("order", order), arguments.optional_count("max_steps", max_steps)
+        seconds = None if budget is None else arguments.seconds("budget", budget)
 
         def integrate(until: float | None) -> CompiledRun:
             return core.solve(
                 begin,
                 until,
-                rtol,
+                tolerance,
                 atol,
                 method,
                 on_singularity == "continue",
-                order,
-                max_steps,
-                budget,
-                named_values(start),
+                highest,
+                steps,
+                seconds,
+                list(start.items()),
                 times,
                 signals,
                 on_zeno == "rest",
@@ -498,7 +491,7 @@ class Model:
         run = integrate(end)
         found, ended = None, False
         if events is not None:
-            wanted: list[Event] = [events] if callable(events) else list(events)
+            wanted = _functions(events)
             run, found, ended = _with_events(run, wanted, integrate)
         result = Result(run, dense_output, model, found, ended)
         if on_singularity == "raise" and result.report.status == "singularity":
@@ -510,17 +503,19 @@ class Model:
         if y0 is None:
             return {}
         if isinstance(y0, Mapping):
-            return {str(name): float(value) for name, value in y0.items()}
-        values = np.asarray(y0, dtype=float)
-        if values.shape != (len(self.unknowns),):
-            raise ValueError(f"`y0` must have {len(self.unknowns)} values, one for each of {', '.join(self.unknowns)}")
+            return dict(arguments.named_values("y0", y0))
+        values = arguments.numbers("y0", y0, "start values by name, or a list in the order of `unknowns`")
+        if values.size != len(self.unknowns):
+            raise ValueError(
+                f"`y0` takes {len(self.unknowns)} values, one for each of {', '.join(self.unknowns)}; it was given {values.size}"
+            )
         return dict(zip(self.unknowns, values.tolist()))
 
     def singular(
         self,
         *,
         parameters: Sequence[str] | Literal["all"] | None = None,
-        locked: Sequence[str] = (),
+        locked: str | Sequence[str] = (),
         curves: bool = False,
         time_budget: float = 60.0,
     ) -> Configurations:
@@ -534,10 +529,9 @@ class Model:
         >>> found.verdict, found.cases[0].text
         ('proved', 'q[1], q[2], q[3] aligned')
         """
-        names = [parameters] if isinstance(parameters, str) else parameters
-        text, page = self.core.singular(
-            None if names is None else list(names), list(locked), curves, time_budget
-        )
+        symbols = None if parameters is None else arguments.names("parameters", parameters)
+        driven = arguments.names("locked", locked)
+        text, page = self.core.singular(symbols, driven, curves, arguments.seconds("time_budget", time_budget))
         return Configurations(json.loads(text), page)
 
     def feedforward(
@@ -552,7 +546,10 @@ class Model:
         >>> found.report.inputs, found.error < 1e-6
         (['u'], True)
         """
-        text, page, names, rows = self.core.feedforward(forward.core, to, rtol)
+        if not isinstance(forward, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise arguments.refused("forward", 'a model, such as daelight.load("forward.mo")', forward)
+        stop, tolerance = arguments.optional_number("to", to), arguments.optional_number("rtol", rtol)
+        text, page, names, rows = self.core.feedforward(forward.core, stop, tolerance)
         return Feedforward(FeedforwardReport(json.loads(text), page), names, rows)
 
     def report(
@@ -579,7 +576,7 @@ class Model:
     def sweep(
         self,
         grid: Mapping[str, ArrayLike] | Sequence[Mapping[str, float]],
-        measures: Sequence[str] = ("status",),
+        measures: str | Sequence[str] = ("status",),
         *,
         t_span: tuple[float, float] | None = None,
         rtol: float | None = None,
@@ -655,18 +652,13 @@ class Model:
         return "".join(parts)
 
 
-def _samples(
-    name: str, signal: Signal, span: tuple[float, float]
-) -> tuple[str, list[float], list[float]]:
-    """An input as times and values."""
-    if callable(signal):
-        times = np.linspace(min(span), max(span), _SAMPLES)
-        values = np.array([float(signal(float(time))) for time in times])
-    else:
-        times, values = (np.asarray(part, dtype=float) for part in signal)
-    if times.ndim != 1 or times.shape != values.shape:
-        raise ValueError(f"the input `{name}` needs as many values as times")
-    return name, times.tolist(), values.tolist()
+def _functions(events: object) -> list[Event]:
+    """Events as functions of time and values."""
+    wanted: list[Any] = [events] if callable(events) else list(events) if arguments.is_sequence(events) else []
+    if not wanted or not all(callable(event) for event in wanted):
+        takes = 'one condition such as "y < -0.5" that ends the run, or a function of time and values, or a list of functions'
+        raise arguments.refused("events", takes, events)
+    return wanted
 
 
 def _with_events(
@@ -729,6 +721,8 @@ class Feedforward:
         return list(self._columns)
 
     def __getitem__(self, name: str) -> Floats:
+        if name not in self._columns:
+            raise arguments.missing("a force or an error", name, self._columns)
         return self._columns[name]
 
     def __str__(self) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import animation
+from . import animation, arguments
 from ._daelight import Run as CompiledRun
 from .documents import Mode, ModelEvent, RunReport, Singularity, folded, in_python
 from .figure import Figure, curves
@@ -202,7 +202,7 @@ class Result:
         pattern = re.compile(re.escape(name) + r"\[[\d,\s]+\]")
         rows = [row for row, other in enumerate(self.names) if pattern.fullmatch(other)]
         if not rows:
-            raise KeyError(f"`{name}` is not an unknown; there are {', '.join(self.names)}")
+            raise arguments.missing("an unknown", name, self.names)
         return rows
 
     def _shape(self, name: str) -> tuple[int, ...]:
@@ -213,6 +213,7 @@ class Result:
         return tuple(int(size) for size in last[len(name) + 1 : -1].split(","))
 
     def __getitem__(self, name: str) -> Floats:
+        arguments.text("run[…]", name, f'the name of an unknown, such as run["{self.names[0]}"]')
         values: Floats = self.y[self._rows(name)].reshape((*self._shape(name), self.t.size))
         return values
 
@@ -224,10 +225,10 @@ class Result:
         >>> time, [name for name, _ in values]
         (1.0, ['x', 'der(x)'])
         """
-        time = float(self.t[-1] if at is None else at)
+        time = float(self.t[-1]) if at is None else arguments.number("at", at)
         first, last = sorted(self._run.span)
         if not first <= time <= last:
-            raise ValueError(f"the run goes from {first} to {last}, and t = {time} lies outside")
+            raise arguments.refused("at", f"a time of the run, from {first:g} to {last:g}", time)
         values = self._run.at(np.array([time]), False)[:, 0]
         return time, list(zip(self.names, values.tolist()))
 
@@ -304,7 +305,11 @@ class Result:
         >>> daelight.example("pendulum").solve((0, 1)).plot("x", "y").svg.startswith("<svg")
         True
         """
+        example = ", ".join(f'"{name}"' for name in self.names[:2])
+        for name in names:
+            arguments.text("plot", name, f"names one by one, such as plot({example})")
         chosen = names or tuple(self.names[:_MOST_CURVES])
+        points = arguments.count("points", points, 2)
         panels = {name: [self.names[row] for row in self._rows(name)] for name in chosen}
         rows = [row for name in chosen for row in self._rows(name)]
         begin, end = self._run.span
@@ -340,7 +345,7 @@ class Result:
         >>> daelight.example("pendulum").solve((0, 1)).draw().svg.count("<polyline")
         9
         """
-        return animation.stills(self._frames(np.linspace(*self._run.span, instants)))
+        return animation.stills(self._frames(np.linspace(*self._run.span, arguments.count("instants", instants, 1))))
 
     def animate(self, seconds: float | None = None, frames: int = 120) -> Figure:
         """The mechanism in motion, in the time it takes or in `seconds`; SVG that moves by itself.
@@ -351,8 +356,9 @@ class Result:
         True
         """
         begin, end = self._run.span
-        duration = abs(end - begin) if seconds is None else seconds
-        return animation.film(self._frames(np.linspace(begin, end, frames)), max(duration, 0.5))
+        duration = abs(end - begin) if seconds is None else arguments.seconds("seconds", seconds)
+        times = np.linspace(begin, end, arguments.count("frames", frames, 2))
+        return animation.film(self._frames(times), max(duration, 0.5))
 
     def _repr_html_(self) -> str:
         last = "".join(
@@ -385,7 +391,8 @@ def zeros(run: CompiledRun, event: Event) -> Floats:
         fine = fine[::-1]
 
     def value(time: float) -> float:
-        return float(event(time, run.at(np.array([time]), False)[:, 0]))
+        found = event(time, run.at(np.array([time]), False)[:, 0])
+        return arguments.number("events", found, "functions that return a finite number")
 
     signs = [value(time) for time in fine]
     found: list[float] = []
@@ -427,14 +434,8 @@ class Solution:
         return self._at(t, True)
 
     def _at(self, t: ArrayLike, derivative: bool) -> Floats:
-        times = np.asarray(t, dtype=float)
-        if times.ndim > 1:
-            raise ValueError("`t` must be a number or a list of numbers")
-        found = self._run.at(np.ascontiguousarray(np.atleast_1d(times)), derivative)
-        values: Floats = found[:, 0] if times.ndim == 0 else found
+        alone = arguments.real(t)
+        times = arguments.numbers("t", t if alone is None else [alone], "a time or a list of times")
+        found = self._run.at(times, derivative)
+        values: Floats = found if alone is None else found[:, 0]
         return values
-
-
-def named_values(point: Mapping[str, float] | None) -> list[tuple[str, float]]:
-    """Values by name as the compiled half takes them."""
-    return [] if point is None else [(name, float(value)) for name, value in point.items()]

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import arguments
 from .model import Model, rebuilt
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _N_TIMES = 101
 _MOST_IN_CHUNK = 256
 
 Recipe = tuple[str, str, str | None, tuple[str, ...], str | None, tuple[str, ...]]
-Settings = tuple[tuple[float, float] | None, float | None]
+Settings = tuple[tuple[float | None, float | None], float | None]
 Cell = tuple[float | None, str | None]
 Row = tuple[list[Cell], str]
 
@@ -53,6 +54,8 @@ class SweepResult(Mapping[str, NDArray[Any]]):
         self.reasons = reasons
 
     def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._columns:
+            raise arguments.missing("a parameter or a measure of the sweep", name, self._columns)
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -129,7 +132,7 @@ class Ensemble:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.names:
-            raise KeyError(f"the model has no unknown `{name}`")
+            raise arguments.missing("an unknown", name, self.names)
         return self.y[:, self.names.index(name), :]
 
     def bands(self, name: str, quantiles: ArrayLike = (0.05, 0.5, 0.95)) -> NDArray[Any]:
@@ -156,19 +159,22 @@ def solve_many(
     threads: int | None,
 ) -> Ensemble:
     """The runs of a model at many points; see `Model.solve_many`."""
-    columns = [np.atleast_1d(np.asarray(values, dtype=float)) for values in points.values()]
-    if not columns or any(column.ndim != 1 or column.shape != columns[0].shape for column in columns):
-        raise ValueError("`points` maps parameters to lists of values, all of one length")
+    given = arguments.by_name("points", points, 'lists of values by name, such as {"k": [1.0, 2.0]}')
+    columns = [_axis("points", name, values) for name, values in given.items()]
+    if not columns or any(column.size != columns[0].size for column in columns):
+        sizes = ", ".join(f"{name}: {column.size}" for name, column in zip(given, columns)) or "none"
+        raise ValueError(f"`points` takes lists of values by name, all of one length; it was given {sizes}")
     rows = np.ascontiguousarray(np.stack(columns, axis=1))
     core = model.core
     first, last, _, _ = core.experiment
-    begin, end = (first or 0.0, 1.0 if last is None else last) if t_span is None else t_span
-    times = np.linspace(begin, end, _N_TIMES) if t_eval is None else np.asarray(t_eval, dtype=float)
-    if times.ndim != 1 or not np.isfinite(times).all():
-        raise ValueError("`t_eval` must be a list of finite numbers")
-    times = np.ascontiguousarray(times)
-    span = (None, None) if t_span is None else (float(begin), float(end))
-    values, names, status, reasons = core.solve_many(list(points), rows, times, span, rtol, threads)
+    span = arguments.optional_span("t_span", t_span)
+    begin = span[0] if span[0] is not None else (first or 0.0)
+    end = span[1] if span[1] is not None else (1.0 if last is None else last)
+    times = np.linspace(begin, end, _N_TIMES)
+    if t_eval is not None:
+        times = arguments.times_within("t_eval", t_eval, (begin, end))
+    tolerance, n_threads = arguments.optional_number("rtol", rtol), arguments.optional_count("threads", threads)
+    values, names, status, reasons = core.solve_many(list(given), rows, times, span, tolerance, n_threads)
     y = values.reshape(len(rows), len(times), len(names)).transpose(0, 2, 1)
     return Ensemble(times, y, names, status, reasons)
 
@@ -180,7 +186,7 @@ def _cell(value: object) -> str:
 def sweep(
     model: Model,
     grid: Mapping[str, ArrayLike] | Sequence[Mapping[str, float]],
-    measures: Sequence[str] = ("status",),
+    measures: str | Sequence[str] = ("status",),
     *,
     t_span: tuple[float, float] | None = None,
     rtol: float | None = None,
@@ -196,10 +202,11 @@ def sweep(
     points are shared out to the processors of this machine. `chunk` is the number of points that travel together.
     """
     names, rows = _points(grid)
+    measures = arguments.names("measures", measures, 'measures by name, such as ["max:x", "status"]')
     core = model.core
     class_name, settings, stop_when, free = core.recipe
     recipe: Recipe = (core.text, core.file, class_name, tuple(settings), stop_when, tuple(free))
-    asked: Settings = (t_span, rtol)
+    asked: Settings = (arguments.optional_span("t_span", t_span), arguments.optional_number("rtol", rtol))
     found: list[Row]
     if executor is None:
         found = _measured(model, names, rows, tuple(measures), asked, None)
@@ -222,14 +229,21 @@ def _points(
 ) -> tuple[list[str], list[list[float]]]:
     if isinstance(grid, Mapping):
         names = list(grid)
-        axes = [np.atleast_1d(np.asarray(values, dtype=float)).tolist() for values in grid.values()]
+        axes = [_axis("grid", name, values).tolist() for name, values in grid.items()]
         return names, [list(point) for point in itertools.product(*axes)]
-    points = list(grid)
-    names = list(points[0]) if points else []
-    for point in points:
+    if not arguments.is_sequence(grid) or not all(isinstance(point, Mapping) for point in grid):
+        raise arguments.refused("grid", 'lists of values by name, such as {"k": [1.0, 2.0]}, or a list of points', grid)
+    names = list(grid[0]) if grid else []
+    for point in grid:
         if list(point) != names:
-            raise ValueError(f"every point must give values to {', '.join(names)}, in this order")
-    return names, [[float(value) for value in point.values()] for point in points]
+            raise ValueError(f"`grid` takes points that all give values to {', '.join(names)}, in this order; it was given {point}")
+    return names, [[value for _, value in arguments.named_values("grid", point)] for point in grid]
+
+
+def _axis(argument: str, name: str, values: ArrayLike) -> NDArray[Any]:
+    """The values of a parameter, of which one may stand alone."""
+    alone = arguments.real(values)
+    return arguments.numbers(f'{argument}["{name}"]', values if alone is None else [alone])
 
 
 def _column(cells: list[Cell], measure: str) -> NDArray[Any]:
@@ -278,6 +292,5 @@ def _measured(
     settings: Settings,
     n_threads: int | None,
 ) -> list[Row]:
-    t_span, rtol = settings
-    begin, end = (None, None) if t_span is None else (float(t_span[0]), float(t_span[1]))
+    (begin, end), rtol = settings
     return model.core.sweep(names, rows, list(measures), begin, end, rtol, n_threads)

@@ -114,7 +114,7 @@ def test_a_point_of_a_run() -> None:
     np.testing.assert_allclose(found.A, [[-0.8]], rtol=1e-11)
     assert decay.linearize(point=run).A[0, 0] == pytest.approx(-0.5, rel=1e-11)
     assert any("rest=True goes" in text for text in found.warnings) and "--rest" not in str(found)
-    with pytest.raises(ValueError, match="t = 4.0 lies outside"):
+    with pytest.raises(ValueError, match="from 0 to 3; it was given 4.0"):
         decay.linearize(4, point=run)
     assert decay.linearize(point={"y": 3.0}).A[0, 0] == pytest.approx(-6.0)
 

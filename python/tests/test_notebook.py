@@ -96,8 +96,12 @@ def test_notebooks_run(name: str, root: Path) -> None:
 def facts(cell: nbformat.NotebookNode) -> list[tuple[str, str]]:
     """The output of a cell, numbers to six digits: pictures differ in the last ones from machine to machine."""
     found = []
-    for output in cell.get("outputs", []):
-        parts = {"text": output["text"]} if "text" in output else dict(output.get("data", {}))
+    # What a cell prints may arrive in several pieces.
+    outputs = cell.get("outputs", [])
+    printed = "".join(output["text"] for output in outputs if "text" in output)
+    pieces = [{"text": printed}] if printed else []
+    pieces += [dict(output.get("data", {})) for output in outputs if "text" not in output]
+    for parts in pieces:
         for kind, text in sorted(parts.items()):
             if kind in ("text", "text/plain", "text/html"):
                 found.append((kind, re.sub(r"-?\d+\.\d+(?:e[-+]?\d+)?", lambda n: f"{float(n[0]):.5e}", str(text))))

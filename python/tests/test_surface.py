@@ -69,7 +69,7 @@ def test_parameters_start_values_and_inputs_of_a_run() -> None:
     swing = daelight.example("pendulum")
     assert swing.solve((0, 0.1), args={"L": 2.0})["x"][0] == pytest.approx(2.0)
     by_list = swing.solve((0, 0.1), y0=[0.6, -0.8, 0.0, 0.0, 0.0])
-    with pytest.raises(ValueError, match="must have 5 values"):
+    with pytest.raises(ValueError, match="takes 5 values"):
         swing.solve((0, 0.1), y0=[1.0])
     assert by_list.success
     arm = daelight.example("e1-forward")

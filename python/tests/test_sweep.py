@@ -111,5 +111,5 @@ def test_a_run_that_fails_has_no_values() -> None:
         daelight.example("pendulum").solve_many({"L": [1.0, 2.0], "g": [1.0]})
     with pytest.raises(daelight.ModelError):
         daelight.example("pendulum").solve_many({"length": [1.0]})
-    with pytest.raises(KeyError, match="no unknown"):
+    with pytest.raises(KeyError, match="not an unknown"):
         runs["q"]

@@ -428,6 +428,21 @@ impl System {
         self.model.declarations[declaration].span
     }
 
+    /// Where the start value of an unknown is written: with its component, or in its declaration.
+    pub fn start_span(&self, unknown: usize) -> Span {
+        let written = self.model.unknowns[unknown].start_span;
+        written.unwrap_or_else(|| self.unknown_span(unknown))
+    }
+
+    /// The declaration of the component that an equation belongs to, where its class stands in another text than the model.
+    pub fn component_span(&self, equation: usize) -> Option<Span> {
+        let equation = &self.model.equations[equation];
+        let outermost = equation.instance.component.split('.').next()?;
+        let mut components = self.model.components.iter();
+        let span = components.find(|known| known.path == outermost)?.span;
+        (span.source != equation.span.source).then_some(span)
+    }
+
     /// The line of an equation in its text, from 1.
     pub fn equation_line(&self, equation: usize) -> usize {
         let span = self.model.equations[equation].span;

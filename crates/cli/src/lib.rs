@@ -28,6 +28,12 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
                 );
                 return asked.exit_code() as u8;
             }
+            if let Some(ContextValue::String(word)) = asked.get(ContextKind::InvalidSubcommand)
+                && let Some((_, ours)) = COMMANDS.iter().find(|(other, _)| other == word)
+            {
+                eprintln!("error: there is no command `{word}`\n  help: use `daelight {ours}`");
+                return asked.exit_code() as u8;
+            }
             let asked = with_near_tips(asked, command);
             let _ = asked.print();
             return asked.exit_code() as u8;
@@ -69,6 +75,19 @@ fn asked_for_help(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
+/// Words that others use for commands of daelight.
+const COMMANDS: &[(&str, &str)] = &[
+    ("run", "solve"),
+    ("simulate", "solve"),
+    ("integrate", "solve"),
+    ("validate", "check"),
+    ("parse", "check"),
+    ("flatten", "derive"),
+    ("draw", "plot"),
+    ("list", "examples"),
+    ("models", "examples"),
+];
+
 /// Words that others use for options of daelight.
 const SYNONYMS: &[(&str, &str)] = &[
     ("--until", "--to"),
@@ -91,6 +110,13 @@ fn with_near_tips(mut asked: clap::Error, command: Option<&str>) -> clap::Error 
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
     };
+    // A value that is offered in the place of another one looks like it, too.
+    let given = text(&asked, ContextKind::InvalidValue).unwrap_or_default();
+    if text(&asked, ContextKind::SuggestedValue)
+        .is_some_and(|offered| daelight_lang::nearest(&given, [offered.as_str()]).is_none())
+    {
+        asked.remove(ContextKind::SuggestedValue);
+    }
     let Some(wrong) = text(&asked, ContextKind::InvalidArg) else {
         return asked;
     };
@@ -122,8 +148,16 @@ fn tip(wrong: &str, command: Option<&str>) -> Option<String> {
         options.find(|long| option.strip_prefix("--") == Some(long))
     };
     let command = command?;
+    if wrong.parse::<f64>().is_ok() && takes(command, "--set").is_some() {
+        return Some(format!(
+            "join a name and its value by '=', as in --set k={wrong}"
+        ));
+    }
     if wrong.contains('=') && !wrong.starts_with('-') && takes(command, "--set").is_some() {
         return Some(format!("give --set again for each value: --set {wrong}"));
+    }
+    if !wrong.starts_with('-') && takes(command, "--forward").is_some() {
+        return Some(format!("name the forward model with --forward {wrong}"));
     }
     if wrong == "--stop" && takes(command, "--stop-when").is_some() {
         return Some("use '--to' for a time, '--stop-when' for a condition".to_string());

@@ -407,3 +407,73 @@ fn slips_are_told_with_what_to_write() {
         assert!(said.contains(word), "{arguments:?}: {said}");
     }
 }
+
+/// What newcomers write first, and what helps them: each was told something that did not.
+#[test]
+fn first_mistakes_are_told_with_what_was_meant() {
+    let bead = "model Bead
+  parameter Real m = 0.1, k = 1, g = 9.81;
+  Real x(start = 1), y, vx, vy, N;
+equation
+  vx = der(x);
+  vy = der(y);
+  m*der(vx) = -N*2*k*x;
+  m*der(vy) = N - m*g;
+  y = k*x^2;
+end Bead;
+";
+    let cases = [
+        (
+            "vx = der(x)",
+            "vx = 2; vx = der(x)",
+            "declare `vx(start = 2, fixed = true)` instead",
+        ),
+        (
+            "vx = der(x)",
+            "Real q; vx = der(x)",
+            "before the word `equation`",
+        ),
+        (
+            "vx = der(x)",
+            "parameter Real q = 1; vx = der(x)",
+            "before the word `equation`",
+        ),
+        (
+            "m*der(vx)",
+            "m der(vx)",
+            "put an operator such as `*` before it",
+        ),
+        (
+            "vx = der(x)",
+            "vx = dx/dt",
+            "write `der(x)` for the derivative of x by time",
+        ),
+    ];
+    for (from, to, help) in cases {
+        let text = bead.replace(from, to);
+        let said = stderr(&daelight_with_input(&["check", "-"], text.as_bytes()));
+        assert!(said.contains(help), "{to}: {said}");
+    }
+    let commands: [(&[&str], &str); 3] = [
+        (&["run", "pendulum"], "use `daelight solve`"),
+        (&["solve", "pendulum", "--set", "L", "2"], "as in --set k=2"),
+        (
+            &[
+                "solve",
+                "pendulum",
+                "--plot",
+                "a.svg",
+                "--plot-what",
+                "velocity",
+            ],
+            "possible values: trajectory",
+        ),
+    ];
+    for (words, help) in commands {
+        let output = daelight(words);
+        assert_eq!(status(&output), 2, "{words:?}");
+        let said = stderr(&output);
+        assert!(said.contains(help), "{words:?}: {said}");
+        assert!(!said.contains("'loci'\n"), "{said}");
+    }
+}

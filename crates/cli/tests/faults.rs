@@ -227,3 +227,68 @@ fn a_circuit_without_a_ground_is_told_by_check_and_solve() {
         );
     }
 }
+
+/// Two outputs that are joined, directly or at an input, and a component whose sides are joined, are told as that.
+#[test]
+fn wrong_connections_are_told_as_connections() {
+    let blocks = |connections: &str| {
+        format!(
+            "model Outs import Parts.Blocks.*; Constant a(k = 1); Sine b; Gain g(k = 2);\nequation\n{connections}\nend Outs;"
+        )
+    };
+    let circuit =
+        "model Sides import Parts.Electrical.*; ConstantVoltage battery(V = 12); Ground ground;
+equation
+connect(battery.p, battery.n);
+connect(battery.n, ground.p);
+end Sides;";
+    let both = ["`a.y` and `b.y` are outputs", "joins `a.y` and `b.y`"];
+    let cases = [
+        (blocks("connect(a.y, b.y); connect(b.y, g.u);"), both),
+        (blocks("connect(a.y, g.u); connect(b.y, g.u);"), both),
+        (
+            circuit.to_string(),
+            ["joins both sides of `battery`", "take this connection out"],
+        ),
+    ];
+    for (text, words) in cases {
+        let output = daelight_with_input(&["check", "-"], text.as_bytes());
+        assert_eq!(status(&output), 1, "{text}");
+        for word in words {
+            assert!(
+                stderr(&output).contains(word),
+                "{word}: {}",
+                stderr(&output)
+            );
+        }
+    }
+}
+
+/// Fixed values of components are marked where the model gives them, not inside the library.
+#[test]
+fn fixed_values_of_components_are_marked_in_the_model() {
+    let text = "model Caps
+  import Parts.Electrical.*;
+  SineVoltage source(V = 10, w = 2);
+  Capacitor c1(C = 2e-3, v(start = 1, fixed = true));
+  Capacitor c2(C = 1e-3, v(start = 1, fixed = true));
+  Ground ground;
+equation
+  connect(source.p, c1.p);
+  connect(c1.n, c2.p);
+  connect(c2.n, source.n);
+  connect(source.n, ground.p);
+end Caps;
+";
+    let said = stderr(&daelight_with_input(&["init", "-"], text.as_bytes()));
+    for words in [
+        ":4:",
+        "c1.v = 1 must hold",
+        "c2.v = 1 must hold",
+        "[in c",
+        "free; with",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("package.mo"), "{said}");
+}

@@ -534,3 +534,40 @@ fn a_path_that_rests_is_told_to_be_no_minimum_phase() {
         assert_eq!(alone["zero_dynamics"], Value::Null);
     }
 }
+
+/// The forward model starts where the inverse one does, and that is told with the fixed values that it sets aside.
+#[test]
+fn fixed_values_that_do_not_count_are_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("a path").to_string()
+    };
+    let inverse = write(
+        "inverse.mo",
+        "model Inverse Real x, v, F; equation der(x) = v; 2*der(v) = F - 3*x; x = 1 + 0.1*sin(time)^4; end Inverse;",
+    );
+    let forward = |start: &str| {
+        format!(
+            "model Forward input Real F; Real x(start = {start}, fixed = true), v(start = 0, fixed = true); \
+             equation der(x) = v; 2*der(v) = F - 3*x; end Forward;"
+        )
+    };
+    let other = write("other.mo", &forward("0"));
+    let said = crate::common::stdout(&daelight(&["feedforward", &inverse, "--forward", &other]));
+    for words in [
+        "The forward model starts from the values of the inverse one.",
+        "The values that Forward fixes do not count here: x = 1 instead of 0.",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+    let same = write("same.mo", &forward("1"));
+    let said = crate::common::stdout(&daelight(&["feedforward", &inverse, "--forward", &same]));
+    assert!(!said.contains("do not count"), "{said}");
+    let refused = stderr(&daelight(&["feedforward", &inverse, &same]));
+    assert!(
+        refused.contains("name the forward model with --forward"),
+        "{refused}"
+    );
+}

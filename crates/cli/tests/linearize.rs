@@ -391,3 +391,46 @@ fn a_reduced_model_has_the_transfer_function_of_the_model() {
         }
     }
 }
+
+/// A carriage that follows a path, with a wheel that turns freely on it.
+const GLIDE: &str = "model Glide
+  Real x, v, F, phi(start = 0.3, fixed = true), w(start = 0, fixed = true);
+equation
+  der(x) = v;  2*der(v) = F - 3*x;  x = PATH;
+  der(phi) = w;  der(w) = 0;
+end Glide;
+";
+
+/// Where nothing moves already, `--rest` stays, though the wheel rests at any angle. It was refused: no isolated point at rest.
+#[test]
+fn a_point_at_rest_already_is_kept() {
+    let text = GLIDE.replace("PATH", "1 + 0.1*sin(time)^4");
+    let found = linearize(&text, &["--rest"]);
+    assert_eq!(found["at_rest"], true);
+    close(number(&found["point"]["phi"]), 0.3, "phi");
+    assert_eq!(rows(&found["a"]), [[0.0, 1.0], [0.0, 0.0]]);
+}
+
+/// A model without inputs says what could be one.
+#[test]
+fn a_path_that_the_text_prescribes_is_offered_as_an_input() {
+    let said = |text: &str| linearize(text, &[])["warnings"].to_string();
+    let written = said(&GLIDE.replace("PATH", "1 + 0.1*sin(time)^4"));
+    assert!(
+        written.contains("`x = 1 + 0.1*sin(time)^4` prescribes a motion"),
+        "{written}"
+    );
+    let named = GLIDE
+        .replace("PATH", "1 + p; p = sin(time)^4")
+        .replace("Real x", "Real p, x");
+    let named = said(&named);
+    assert!(named.contains("Declare it `input Real p = …;`"), "{named}");
+    let driven = GLIDE
+        .replace("PATH", "1 + p")
+        .replace("Real x", "input Real p = sin(time)^4; Real x");
+    assert!(!said(&driven).contains("no input"), "{}", said(&driven));
+    let still = said("model Still Real x; equation x = 1; end Still;");
+    assert!(still.contains("Nothing can change here"), "{still}");
+    let swing = "model Swing Real x(start = 1), v; equation der(x) = v; der(v) = -x; end Swing;";
+    assert!(!said(swing).contains("input"), "{}", said(swing));
+}

@@ -11,6 +11,7 @@ use daelight_analysis::prescribed::Prescribed;
 use daelight_expr::Walker;
 use daelight_integrate::StopReason;
 use daelight_lang::{Code, Diagnostic, Model, Symbol};
+use daelight_show::short;
 
 /// What a verification is asked for.
 #[derive(Clone, Debug)]
@@ -140,6 +141,7 @@ pub fn feedforward(
         .map(|k| from + (reached - from) * k as f64 / (n - 1) as f64)
         .collect();
     let mut warnings = driven.warnings;
+    warnings.extend(values_set_aside(&forward_system, &forward));
     let (paths, forces) = compare(
         inverse,
         &solution,
@@ -158,6 +160,26 @@ pub fn feedforward(
         forces,
         paths,
         warnings,
+    })
+}
+
+/// Says which values the forward model fixes and does not start from, since it starts where the inverse model does.
+fn values_set_aside(system: &System, run: &Solution) -> Option<String> {
+    let values = run.start.jet.values();
+    let moved: Vec<String> = (system.unknowns().iter().zip(values))
+        .filter(|(info, _)| info.fixed)
+        .filter_map(|(info, value)| Some((&info.name, info.start?, *value)))
+        .filter(|(_, fixed, value)| (fixed - value).abs() > run.rtol * value.abs().max(1.0))
+        .map(|(name, fixed, value)| {
+            format!("{name} = {} instead of {}", short(value), short(fixed))
+        })
+        .collect();
+    (!moved.is_empty()).then(|| {
+        format!(
+            "The values that {} fixes do not count here: {}.",
+            system.name(),
+            moved.join(", ")
+        )
     })
 }
 

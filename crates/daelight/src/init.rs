@@ -128,7 +128,7 @@ fn times(order: usize) -> String {
 
 fn place(system: &System, condition: &Condition) -> Span {
     match condition.row {
-        Row::Value { unknown, .. } => system.unknown_span(unknown),
+        Row::Value { unknown, .. } => system.start_span(unknown),
         Row::Initial { equation } => system.written_initial()[equation].span,
         Row::Equation { equation, .. } => system.written()[equation].span,
     }
@@ -211,15 +211,22 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
     for (span, remark) in shown {
         put(span, remark);
     }
+    // An equation of a library is told with the component of the model that it belongs to.
+    let mut put_equation = |equation: usize, remark: String| match system.component_span(equation) {
+        Some(span) => {
+            let text = shorten(&system.equation_text(equation), MAX_TEXT);
+            put(span, format!("`{text}`: {remark}"));
+        }
+        None => put(system.written()[equation].span, remark),
+    };
     if let Some(broken) = &conflict.broken {
-        let span = system.written()[broken.equation].span;
         let gives = match broken.value {
             Some(value) => format!("gives {}, not 0", tidy_number(value)),
             None if broken.together_with.is_empty() => "cannot hold with them".to_string(),
             None => IN_PART.to_string(),
         };
-        put(
-            span,
+        put_equation(
+            broken.equation,
             match &broken.text {
                 Some(text) => format!(
                     "differentiated {}, this is  {}  and {gives}",
@@ -231,9 +238,10 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
             },
         );
         for &equation in broken.together_with.iter().take(MAX_SHOWN) {
-            put(system.written()[equation].span, IN_PART.to_string());
+            put_equation(equation, IN_PART.to_string());
         }
     }
+    places.sort_by_key(|(span, _)| (span.source.0, span.start));
     places
 }
 

@@ -3,6 +3,7 @@
 use crate::analyze::{Place, system_error};
 use daelight_analysis::initial::{Spot, TaylorJet};
 use daelight_analysis::linearize::{LinearForm, LinearModel, linearize as linear_model};
+use daelight_analysis::prescribed::Prescribed;
 use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
 use daelight_analysis::{FiniteEigenvalue, System};
 use daelight_expr::Node;
@@ -140,7 +141,9 @@ pub fn linearize(
     };
     let sides = point.sides_of_time(&system);
     let mut jet = point.jet.clone();
-    if options.at_rest {
+    if options.at_rest && is_at_rest(&system, &jet) {
+        jet = TaylorJet::at_rest(jet.values(), form.n_coefficients());
+    } else if options.at_rest {
         let near = Spot {
             time,
             jet: &jet,
@@ -173,10 +176,7 @@ pub fn linearize(
     }
     let found = linear_model(&system, &form, at, &rows, &outputs).map_err(refused)?;
     let decides = spectrum(&system, separation, at).is_ok_and(|found: Spectrum| found.is_decisive);
-    // Rates are as exact as the point.
-    let is_at_rest = (0..system.unknowns().len()).all(|j| {
-        jet.derivative(j, 1).abs() <= f64::EPSILON.sqrt() * jet.derivative(j, 0).abs().max(1.0)
-    });
+    let is_at_rest = is_at_rest(&system, &jet);
     Ok(Linearization {
         zeros: zeros(&released, &outputs, inputs.len(), at, &options.place),
         descriptor: descriptor(&system, (n, model.equations.len()), at),
@@ -190,6 +190,48 @@ pub fn linearize(
         time,
         system,
     })
+}
+
+/// Whether nothing moves at a point; rates are as exact as the point.
+fn is_at_rest(system: &System, jet: &TaylorJet) -> bool {
+    (0..system.unknowns().len()).all(|j| {
+        jet.derivative(j, 1).abs() <= f64::EPSILON.sqrt() * jet.derivative(j, 0).abs().max(1.0)
+    })
+}
+
+impl Linearization {
+    /// What to declare as an input where a model has none: a path that its text prescribes, or anything where nothing can change.
+    pub fn what_could_drive(&self) -> Option<String> {
+        if !self.inputs.is_empty() {
+            return None;
+        }
+        let prescribed = self.system.structure().ok().map(|structure| {
+            Prescribed::new(
+                self.system.equations(),
+                structure,
+                &structure.offsets().equation,
+            )
+        });
+        let (names, equations) =
+            prescribed.map_or_else(Default::default, |found| (found.names, found.equations));
+        let to_see = "to see how the other unknowns follow it";
+        if let (Some(&(name, _)), false) = (names.first(), equations.is_empty()) {
+            let name = &self.system.unknowns()[name].name;
+            return Some(format!(
+                "There is no input: the text prescribes `{name}` as a function of time. Declare it `input Real {name} = …;` instead of its equation, {to_see}."
+            ));
+        }
+        if let Some(&equation) = equations.first() {
+            let text = self.system.equation_text(equation);
+            return Some(format!(
+                "There is no input: `{text}` prescribes a motion. Declare its function of time as an input, `input Real path = …;`, {to_see}."
+            ));
+        }
+        self.model.states.is_empty().then(|| {
+            "Nothing can change here: there are no states and no inputs. Declare a force or a path as an input, such as `input Real u = 0;`."
+                .to_string()
+        })
+    }
 }
 
 /// The finite eigenvalues of the model with its outputs prescribed, section 4.

@@ -127,6 +127,7 @@ impl Model {
             comment: String::new(),
             unit: String::new(),
             is_output: false,
+            is_output_of_component: false,
             is_protected: false,
             is_final: false,
             span: crate::source::Span::default(),

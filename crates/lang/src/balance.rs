@@ -324,12 +324,10 @@ pub(crate) fn repeated(model: &Model) -> Vec<Diagnostic> {
             continue;
         }
         let earlier = &model.equations[earlier];
-        let source = model.sources.get(earlier.span.source);
-        let (line, _) = source.line_column(earlier.span.start);
         let text = model.equation_text(equation);
         let message = format!("`{text}` repeats an equation");
         let mut diagnostic = Diagnostic::warning(Code::RepeatedEquation, equation.span, message);
-        diagnostic.label = format!("the same as in line {line}");
+        diagnostic.label = format!("the same as in {}", model.sources.place(earlier.span));
         diagnostics.push(diagnostic.help("remove it, or write the equation that was meant"));
     }
     diagnostics
@@ -430,6 +428,20 @@ fn among_components(
             "connect `{connector}`: nothing flows through a connector that is not connected"
         ));
     }
+    if is_over && let Some(([a, b], spans)) = model.joined_outputs(&part.equations) {
+        for span in spans {
+            diagnostic = diagnostic.related(span, format!("joins `{a}` and `{b}`"));
+        }
+        return diagnostic.help(format!(
+            "`{a}` and `{b}` are outputs, and each has its value already: connect one of them alone, or add the two by a component"
+        ));
+    }
+    if is_over && let Some((component, span)) = model.joined_with_itself(&part.equations) {
+        let path = &component.path;
+        return diagnostic
+            .related(span, format!("joins both sides of `{path}`"))
+            .help(format!("take this connection out: it makes both sides of `{path}` equal, which its equations do not allow"));
+    }
     if is_over {
         let between = "put a component between them that takes up the difference";
         return diagnostic.help(match model.closed_loop(&part.equations) {
@@ -457,6 +469,12 @@ fn help(model: &Model, part: &Part, code: Code, difference: usize) -> String {
         Code::Overdetermined if let Some(binding) = constant_binding(model, part) => format!(
             "`{binding}` holds at all times; write `(start = …)` if it is meant for the start"
         ),
+        Code::Overdetermined if let Some((name, value)) = held_at_all_times(model, part) => {
+            format!(
+                "remove {}; `{name} = {value}` holds at all times: if it is meant for the start, declare `{name}(start = {value}, fixed = true)` instead",
+                plural(difference, "equation")
+            )
+        }
         Code::Overdetermined if let Some(parameter) = set_parameter(model, part) => format!(
             "`{parameter}` is a parameter and has its value already: change it there, or declare `Real {parameter}`"
         ),
@@ -497,6 +515,34 @@ fn open_input<'a>(model: &'a Model, part: &Part) -> Option<&'a str> {
             }
             _ => None,
         })
+}
+
+/// An unknown whose derivative is in the model and that an equation holds at a number, which is often meant for the start.
+fn held_at_all_times<'a>(model: &'a Model, part: &Part) -> Option<(&'a str, f64)> {
+    let mut walker = Walker::new();
+    let residuals: Vec<ExprId> = model.equations.iter().map(|e| e.residual).collect();
+    let symbols = walker.symbols(&model.graph, &residuals);
+    let is_differentiated = |unknown: usize| {
+        let mut symbols = symbols.iter();
+        symbols.any(|id| match model.symbols.get(*id) {
+            Symbol::Unknown { unknown: of, order } => of == unknown && order > 0,
+            _ => false,
+        })
+    };
+    let equations = part
+        .equations
+        .iter()
+        .map(|&equation| &model.equations[equation]);
+    let mut written = equations.filter(|equation| matches!(equation.origin, Origin::Written));
+    written.find_map(|equation| {
+        let value = model.graph.as_constant(equation.right)?;
+        match model.symbols.get(model.graph.as_symbol(equation.left)?) {
+            Symbol::Unknown { unknown, order: 0 } if is_differentiated(unknown) => {
+                Some((model.unknowns[unknown].name.as_str(), value))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// A binding of an unknown to a number, which is often meant as its start value.

@@ -58,27 +58,76 @@ impl Model {
         })
     }
 
+    /// The connections among these equations, each with the two unknowns that it makes equal.
+    fn equal_ends(&self, equations: &[usize]) -> Vec<(Span, [usize; 2])> {
+        let mut walker = Walker::new();
+        let ends = |&equation: &usize| {
+            let equation = &self.equations[equation];
+            if !self.is_connection(equation) || equation.instance.flow.is_some() {
+                return None;
+            }
+            let symbols = walker.symbols(&self.graph, &[equation.residual]);
+            let unknown = |id| match self.symbols.get(id) {
+                Symbol::Unknown { unknown, .. } => Some(unknown),
+                _ => None,
+            };
+            let ends: Vec<usize> = symbols.into_iter().filter_map(unknown).collect();
+            Some((equation.span, <[usize; 2]>::try_from(ends).ok()?))
+        };
+        equations.iter().filter_map(ends).collect()
+    }
+
+    /// A component that a connection among these equations joins with itself, and the connection.
+    pub(crate) fn joined_with_itself(&self, equations: &[usize]) -> Option<(&Submodel, Span)> {
+        let owner = |unknown: usize| self.position_of_owner(&self.unknowns[unknown].name);
+        self.equal_ends(equations)
+            .into_iter()
+            .find_map(|(span, [a, b])| {
+                let at = owner(a).filter(|at| owner(b) == Some(*at))?;
+                Some((&self.components[at], span))
+            })
+    }
+
+    /// Two outputs of components that connections among these equations make equal, and these connections.
+    pub(crate) fn joined_outputs(&self, equations: &[usize]) -> Option<([&str; 2], Vec<Span>)> {
+        let mut pieces: Vec<(Vec<usize>, Vec<Span>)> = Vec::new();
+        for (span, ends) in self.equal_ends(equations) {
+            let (touched, mut rest): (Vec<_>, Vec<_>) = std::mem::take(&mut pieces)
+                .into_iter()
+                .partition(|(unknowns, _)| ends.iter().any(|end| unknowns.contains(end)));
+            let mut piece = (ends.to_vec(), vec![span]);
+            for (unknowns, spans) in touched {
+                piece.0.extend(unknowns);
+                piece.1.extend(spans);
+            }
+            rest.push(piece);
+            pieces = rest;
+        }
+        pieces.into_iter().find_map(|(mut unknowns, mut spans)| {
+            unknowns.sort_unstable();
+            unknowns.dedup();
+            unknowns.retain(|&unknown| {
+                self.declarations[self.unknowns[unknown].declaration].is_output_of_component
+            });
+            spans.sort_by_key(|span| (span.source.0, span.start));
+            let &[a, b, ..] = unknowns.as_slice() else {
+                return None;
+            };
+            Some(([a, b].map(|at| self.unknowns[at].name.as_str()), spans))
+        })
+    }
+
     /// The components around a loop that the connections among these equations close.
     pub(crate) fn closed_loop(&self, equations: &[usize]) -> Option<Vec<&Submodel>> {
         let mut known: HashSet<(usize, usize, Span)> = HashSet::new();
         let mut graph = Graph::default();
-        let mut walker = Walker::new();
-        for &equation in equations {
-            let equation = &self.equations[equation];
-            if !self.is_connection(equation) || equation.instance.flow.is_some() {
+        let owner = |unknown: usize| self.position_of_owner(&self.unknowns[unknown].name);
+        for (span, [a, b]) in self.equal_ends(equations) {
+            let (Some(a), Some(b)) = (owner(a), owner(b)) else {
                 continue;
-            }
-            let symbols = walker.symbols(&self.graph, &[equation.residual]);
-            let owner = |id| match self.symbols.get(id) {
-                Symbol::Unknown { unknown, .. } => {
-                    self.position_of_owner(&self.unknowns[unknown].name)
-                }
-                _ => None,
             };
-            let ends: Vec<usize> = symbols.into_iter().filter_map(owner).collect();
-            let &[a, b] = ends.as_slice() else { continue };
             // One connection gives an equation for each potential, and counts once.
-            if a == b || !known.insert((a.min(b), a.max(b), equation.span)) {
+            if a == b || !known.insert((a.min(b), a.max(b), span)) {
                 continue;
             }
             if let Some(found) = graph.way(a, b) {

@@ -259,6 +259,8 @@ pub struct Unknown {
     pub start_is_default: bool,
     /// Whether the start value must hold.
     pub fixed: bool,
+    /// Where the start value or `fixed` is written, if not in the declaration but where a component is given its values.
+    pub start_span: Option<Span>,
     /// The typical magnitude.
     pub nominal: Option<ExprId>,
     /// The lower bound.
@@ -279,6 +281,7 @@ impl Unknown {
             start: None,
             start_is_default: false,
             fixed: false,
+            start_span: None,
             nominal: None,
             min: None,
             max: None,
@@ -399,6 +402,8 @@ pub struct Declared {
     pub unit: String,
     /// Whether it is an `output`.
     pub is_output: bool,
+    /// Whether it is an `output` of a component.
+    pub is_output_of_component: bool,
     /// Whether it stands in a `protected` section.
     pub is_protected: bool,
     /// Whether it is `final`.

@@ -219,6 +219,7 @@ impl Model {
             comment: String::new(),
             unit: String::new(),
             is_output: false,
+            is_output_of_component: false,
             ..self.declarations[of.declaration].clone()
         };
         self.declarations.push(declared);

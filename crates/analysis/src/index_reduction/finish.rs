@@ -309,6 +309,7 @@ pub(super) fn declared(model: &mut Model, name: String, kind: DeclaredKind, firs
         comment: String::new(),
         unit: String::new(),
         is_output: false,
+        is_output_of_component: false,
         is_protected: false,
         is_final: false,
         span: model.equations[0].span,

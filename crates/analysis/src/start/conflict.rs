@@ -6,6 +6,7 @@ use crate::System;
 use crate::hidden::hidden_constraints;
 use crate::initial::{Closeness, ConsistentPoint, Finder, Request, Row, TaylorJet, nominal};
 use crate::tolerances::{BESIDE, FAR_OFF};
+use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 /// More conditions than needed are accepted when they hold to this, relative to their terms.
@@ -155,7 +156,7 @@ impl Judge<'_, '_> {
         // Deletion: a condition stays only if the others can be satisfied without it. Those that need most derivatives
         // go first, so that the conflict that is left is the most basic one.
         let mut kept = conditions.to_vec();
-        kept.sort_by_key(|condition| std::cmp::Reverse(self.finder.stage_of(&condition.row)));
+        kept.sort_by_key(|condition| Reverse(self.finder.stage_of(&condition.row)));
         let mut is_smallest = true;
         let mut at = 0;
         while at < kept.len() {
@@ -255,11 +256,10 @@ impl Judge<'_, '_> {
         remedies
     }
 
-    /// The constraint whose omission lets the conditions hold, the least differentiated first.
-    fn broken(&mut self, all: &[Condition], conflicting: &[Condition]) -> Option<Broken> {
+    /// Constraints that conditions may break, each as how often it is differentiated and its equation: the most telling ones first.
+    fn breakable(&self, conflicting: &[Condition]) -> Vec<(usize, usize)> {
         let equations = self.system.equations();
         let differentiated = equations.pattern(1);
-        let requests = [self.with(all), self.with(conflicting)];
         let mut candidates: Vec<(usize, usize)> = (0..equations.n_equations())
             .filter(|i| differentiated.row(*i).is_empty())
             .flat_map(|i| {
@@ -269,8 +269,30 @@ impl Judge<'_, '_> {
                 (0..=most).map(move |order| (order, i))
             })
             .collect();
-        candidates.sort_unstable();
+        // Of equations differentiated equally often, one that holds more of the conflicting values says more: the law of a loop rather
+        // than the source in it.
+        let values = equations.pattern(0);
+        let is_conflicting = |unknown: &u32| {
+            let is_it = |condition: &Condition| matches!(condition.row, Row::Value { unknown: of, .. } if of == *unknown as usize);
+            conflicting.iter().any(is_it)
+        };
+        let n_held = |equation: usize| {
+            let columns = &values.columns()[values.row(equation)];
+            columns
+                .iter()
+                .filter(|unknown| is_conflicting(unknown))
+                .count()
+        };
+        candidates.sort_by_key(|&(order, equation)| (order, Reverse(n_held(equation)), equation));
         candidates.truncate(MAX_CANDIDATES);
+        candidates
+    }
+
+    /// The constraint whose omission lets the conditions hold, the least differentiated first.
+    fn broken(&mut self, all: &[Condition], conflicting: &[Condition]) -> Option<Broken> {
+        let equations = self.system.equations();
+        let requests = [self.with(all), self.with(conflicting)];
+        let candidates = self.breakable(conflicting);
         // A row that the rest leaves open says no number: one whose residual the rest decides is told instead, where there is one.
         let mut open = None;
         // With all conditions the other unknowns are as the user has them; they may be in conflict elsewhere.

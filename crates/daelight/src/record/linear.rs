@@ -35,7 +35,7 @@ pub fn linearize(found: &Linearization) -> LinearRecord {
     let unknowns = found.system.unknowns();
     let names = |of: &[usize]| of.iter().map(|&j| unknowns[j].name.clone()).collect();
     let n = unknowns.len() - found.inputs.len();
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(found.what_could_drive());
     if !found.decides && !found.model.states.is_empty() {
         warnings.push(
             "The point is in motion: the matrices hold at this instant, and their eigenvalues decide nothing; --rest goes to the point at rest nearby."

@@ -172,8 +172,8 @@ impl<'a> Elaborator<'a> {
                 ));
             }
             self.check_attribute(name, expr, span)?;
-            if name == "start" && kind == DeclaredKind::Unknown {
-                self.unknowns[first + position].start_is_default = is_default;
+            if matches!(name, "start" | "fixed") && kind == DeclaredKind::Unknown {
+                self.note_start(first + position, name, is_default, span);
             }
             match kind {
                 DeclaredKind::Unknown => self.set_attribute(first + position, name, expr),
@@ -192,6 +192,19 @@ impl<'a> Elaborator<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Notes who gave a start value or `fixed`, and where, if that is not in the declaration.
+    fn note_start(&mut self, unknown: usize, name: &str, is_default: bool, span: Span) {
+        let unknown = &mut self.unknowns[unknown];
+        if name == "start" {
+            unknown.start_is_default = is_default;
+        }
+        let declared = self.declarations[unknown.declaration].span;
+        let is_inside = declared.start <= span.start && span.end <= declared.end;
+        if span.source != declared.source || !is_inside {
+            unknown.start_span.get_or_insert(span);
+        }
     }
 
     /// Whether a value was written in the model itself, or is that of a parameter whose value was.

@@ -449,6 +449,8 @@ impl<'a> Elaborator<'a> {
             comment: variable.declaration.comment.clone(),
             unit: self.written_unit(variable),
             is_output: handed.causality == Causality::Output && variable.owner == self.root,
+            is_output_of_component: handed.causality == Causality::Output
+                && variable.owner != self.root,
             is_protected: handed.is_protected,
             is_final: handed.is_final,
             span: variable.declaration.span,

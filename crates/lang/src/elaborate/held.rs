@@ -351,6 +351,7 @@ impl Elaborator<'_> {
             comment: String::new(),
             unit: String::new(),
             is_output: false,
+            is_output_of_component: false,
             is_protected: true,
             is_final: false,
             span,

@@ -625,9 +625,11 @@ impl<'a> Elaborator<'a> {
                 format!("write `der({base})` for the derivative of `{base}`")
             }
             _ if matches!(name, "pi" | "Pi" | "PI") => "write `Modelica.Constants.pi`".to_string(),
-            _ if name == "t" => "write `time` for the time".to_string(),
             _ if matches!(name, "True" | "TRUE") => "write `true`".to_string(),
             _ if matches!(name, "False" | "FALSE") => "write `false`".to_string(),
+            _ if let Some(help) = self.help_for_setting(name, span) => help,
+            _ if name == "t" => "write `time` for the time".to_string(),
+            _ if name == "dt" => "write `der(x)` for the derivative of x by time".to_string(),
             Some(near) => format!("did you mean `{near}`?"),
             None if name == "e" => "write `exp(x)` for a power of e".to_string(),
             // What is written beside the text, such as a stopping condition, can declare nothing.

@@ -13,21 +13,43 @@ use daelight_expr::ExprId;
 use std::rc::Rc;
 
 impl<'a> Elaborator<'a> {
+    /// Names of the parameters, in the order of the text.
+    fn parameter_names(&self) -> Vec<&str> {
+        let variables = self
+            .order
+            .iter()
+            .map(|&entry| &self.entries[entry].variable);
+        variables
+            .filter(|variable| variable.handed.variability == Variability::Parameter)
+            .map(|variable| &*variable.name)
+            .collect()
+    }
+
+    /// What to write for an undeclared name in the value of a `--set`, which is known before the run.
+    pub(super) fn help_for_setting(&self, name: &str, span: Span) -> Option<String> {
+        let mut items = self.overrides.iter();
+        let item = items.find(|item| item.name_span.source == span.source)?;
+        let mut others = self.parameter_names();
+        others.retain(|other| *other != item.name);
+        Some(match nearest(name, others.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "give a number, such as {}=1, or an expression of parameters",
+                item.name
+            ),
+        })
+    }
+
     /// Each `--set` must name a parameter that may be set.
     pub(super) fn check_overrides(&mut self) {
         let class = self.class;
         for item in self.overrides {
             let Some(&entry) = self.by_name.get(item.name.as_str()) else {
-                let parameters = self
-                    .order
-                    .iter()
-                    .map(|&entry| &self.entries[entry].variable)
-                    .filter(|variable| variable.handed.variability == Variability::Parameter)
-                    .map(|variable| &*variable.name);
-                let help = match nearest(&item.name, parameters.clone()) {
+                let parameters = self.parameter_names();
+                let help = match nearest(&item.name, parameters.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => {
-                        let names: Vec<&str> = parameters.take(8).collect();
+                        let names: Vec<&str> = parameters.into_iter().take(8).collect();
                         if names.is_empty() {
                             "this model has no parameters".into()
                         } else {

@@ -100,7 +100,34 @@ impl Parser<'_> {
         false
     }
 
+    /// Whether the next words declare something: `Real x;`, `parameter Real k = 1;`, `Resistor r(R = 2);`.
+    fn at_misplaced_declaration(&self) -> bool {
+        match self.kind() {
+            Kind::Parameter | Kind::Constant | Kind::Discrete | Kind::Input | Kind::Output => true,
+            Kind::Ident if matches!(self.kind_at(1), Kind::Ident | Kind::Quoted) => {
+                let is_basic = matches!(self.word(self.span()), "Real" | "Integer" | "Boolean");
+                let is_component = match self.kind_at(2) {
+                    Kind::Semicolon | Kind::Comma => true,
+                    // `r(R = 2)`, and not `m der(v)`, a product without its sign.
+                    Kind::ParenOpen => self.kind_at(4) == Kind::Equal,
+                    _ => false,
+                };
+                is_basic || is_component
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn simple_equation(&mut self) -> Option<EquationKind> {
+        if self.at_misplaced_declaration() {
+            let message = "a declaration stands among the equations";
+            self.report(
+                Diagnostic::error(Code::Syntax, self.span(), message)
+                    .label("this declares a name")
+                    .help("move it up, before the word `equation`"),
+            );
+            return None;
+        }
         let left = self.expression()?;
         if self.eat(Kind::Equal) {
             let right = self.expression()?;

@@ -443,7 +443,9 @@ const FUNCTIONS: [&str; 8] = ["sin", "cos", "tan", "exp", "log", "sqrt", "abs", 
 
 fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
     match (what, found) {
-        ("`;`", Kind::Ident | Kind::Quoted | Kind::Number | Kind::ParenOpen) if same_line => {
+        ("`;`" | "`=`", Kind::Ident | Kind::Quoted | Kind::Number | Kind::ParenOpen)
+            if same_line =>
+        {
             "put an operator such as `*` before it".into()
         }
         ("`}`", Kind::Equal) => "write what is to be 0: `a - b` for `a = b`".into(),

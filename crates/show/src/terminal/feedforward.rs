@@ -19,7 +19,7 @@ pub fn feedforward(report: &FeedforwardRecord, inverse: &str, forward: &str) -> 
         }
         page.push_str(&format!("{table}\n"));
         page.push_str(&wrapped(&format!(
-            "{} fed forward: {}.",
+            "{} fed forward: {}. The forward model starts from the values of the inverse one.",
             count(report.inputs.len(), "force"),
             cut(&report.inputs.join(", "), 80)
         )));

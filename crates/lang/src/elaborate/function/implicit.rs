@@ -54,6 +54,7 @@ impl<'a> Elaborator<'a> {
             comment: String::new(),
             unit: String::new(),
             is_output: false,
+            is_output_of_component: false,
             is_protected: true,
             is_final: false,
             span,
