@@ -170,7 +170,9 @@ impl Compared<'_> {
             let difference = values[1] - values.get(2).copied().unwrap_or(0.0);
             let sign = values[0] > 0.0;
             let known = &mut signs[usize::from(difference > 0.0)];
-            if !(values[0].abs() > 0.0) || known.is_some_and(|known| known != sign) {
+            // Neither zero nor undefined.
+            let has_sign = values[0].abs() > 0.0;
+            if !has_sign || known.is_some_and(|known| known != sign) {
                 return false;
             }
             *known = Some(sign);
