@@ -1,7 +1,7 @@
 //! How runs end and what is kept of them: `--stop-when`, Ctrl-C, the columns of `--out`, the energy.
 
 use crate::common::{
-    daelight, daelight_with_input, document, json, json_of, number, status, stderr, stdout,
+    Random, daelight, daelight_with_input, document, json, json_of, number, status, stderr, stdout,
 };
 use serde_json::Value;
 
@@ -336,4 +336,62 @@ fn small_unknowns_without_a_size_are_told() {
         !found["warnings"].to_string().contains("stays below"),
         "{found}"
     );
+}
+
+/// Pulses of time that nothing but the condition reads end runs where they begin, and assertions are broken there.
+#[test]
+fn pulses_of_time_end_runs_and_break_assertions() {
+    let mut random = Random(67);
+    for case in 0..12 {
+        let [at, level] = [random.between(0.2, 3.5), random.between(0.2, 0.8)];
+        let width = 10f64.powf(random.between(-5.0, -1.5));
+        let truth = at - width * f64::sqrt(-f64::ln(level));
+        let counts = ["", "  when x < 0.5 then n = pre(n) + 1; end when;"][case % 2];
+        let text = |check: &str| {
+            format!(
+                "model Pulse\n  Real x(start = 1, fixed = true), y, z;\n  discrete Integer n(start = 0, fixed = true);\nequation\n  \
+                 der(x) = -x;\n  y = exp(-((time - {at})/{width})^2);\n  z = 3 + 2*y;\n{counts}\n{check}\nend Pulse;\n"
+            )
+        };
+        let plain = match counts {
+            "" => text("").replace("discrete Integer n(start = 0, fixed = true);", ""),
+            _ => text(""),
+        };
+        let method = ["auto", "radau", "bdf"][case % 3];
+        let whens = [
+            format!("y > {level}"),
+            format!("z - {}", 3.0 + 2.0 * level),
+            format!("x > 0 and z > {}", 3.0 + 2.0 * level),
+        ];
+        // Models with events take relations alone.
+        let is_taken = |when: &&String| counts.is_empty() || when.contains('>');
+        for when in whens.iter().filter(is_taken) {
+            let arguments = ["--to", "4", "--method", method, "--stop-when", when];
+            let (_, found) = solve_text(&plain, &arguments);
+            let time = number(&found["time"]);
+            assert!(
+                (time - truth).abs() < 1e-12,
+                "{when}: {time} for {truth}\n{plain}"
+            );
+        }
+        let (_, found) = solve_text(&plain, &["--to", "4", "--stop-when", "y > 1.1"]);
+        assert_eq!(number(&found["time"]), 4.0, "{plain}");
+        let checked = plain.replace(
+            "end Pulse",
+            &format!("  assert(y < {level}, \"high\");\nend Pulse"),
+        );
+        let (_, found) = solve_text(&checked, &["--to", "4", "--method", method]);
+        let time = number(&found["time"]);
+        assert!(
+            (time - truth).abs() < 1e-12,
+            "{time} for {truth}\n{checked}"
+        );
+        let warned = checked.replace("\"high\"", "\"high\", AssertionLevel.warning");
+        let (_, found) = solve_text(&warned, &["--to", "4", "--method", method]);
+        assert_eq!(number(&found["time"]), 4.0, "{warned}");
+        assert!(
+            found["warnings"].to_string().contains("high"),
+            "{found}\n{warned}"
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! Looking at a run: values of unknowns and expressions along it, where a condition begins to hold, and who may end it.
 
+use crate::hybrid::{Bounds, Parts, Timed};
 use crate::solve::START_ORDER;
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::{Recovery, System};
@@ -307,6 +308,9 @@ pub(crate) struct StopScan {
     jet: Jet,
     way: WayBack,
     scan: Scan,
+    /// Ranges of what functions of time decide, over parts of the run.
+    bounds: Vec<Bounds>,
+    rtol: f64,
     kind: StopKind,
     seen: Option<Seen>,
     no_value_at: Option<f64>,
@@ -317,9 +321,11 @@ impl StopScan {
     /// `way` leads back at least to [`SCAN_ORDER`] and the derivatives in the condition.
     pub(crate) fn new(
         system: &System,
-        stop: StopCondition,
+        (stop, timed): (StopCondition, &[Timed]),
+        rtol: f64,
         way: impl Fn(usize) -> WayBack,
     ) -> Self {
+        let parameters = system.parameters().values();
         let tape = Arc::new(system.equations().compile(&[stop.expr]));
         let order = SCAN_ORDER + tape.max_slot_order();
         let mut jet = Jet::new(tape, SCAN_ORDER);
@@ -331,6 +337,8 @@ impl StopScan {
             jet,
             way: way(order),
             scan: Scan::default(),
+            bounds: timed.iter().map(|t| t.bounds(parameters)).collect(),
+            rtol,
             kind: stop.kind,
             seen: None,
             no_value_at: None,
@@ -380,18 +388,37 @@ impl StopScan {
 
     /// The cells between two times of one piece: in none of them does anything in the condition change.
     fn cells(&mut self, trajectory: &Trajectory, span: (f64, f64)) -> Vec<Cell> {
-        let mut functions = Deciders {
-            jet: &mut self.jet,
-            way: &mut self.way,
-            trajectory,
-            with_root: self.kind != StopKind::Condition,
-        };
+        let mut parts = Parts::new(span);
         let mut cells = Vec::new();
-        let _: ControlFlow<()> = self.scan.cells(&mut functions, span, &mut |_, cell| {
-            cells.push(cell);
-            ControlFlow::Continue(())
-        });
+        while let Some((part, serves)) = parts.next(|part| self.serves(trajectory, part)) {
+            if !serves {
+                self.unresolved_at.get_or_insert(part.0);
+            }
+            let mut functions = Deciders {
+                jet: &mut self.jet,
+                way: &mut self.way,
+                trajectory,
+                with_root: self.kind != StopKind::Condition,
+            };
+            let _: ControlFlow<()> = self.scan.cells(&mut functions, part, &mut |_, cell| {
+                cells.push(cell);
+                ControlFlow::Continue(())
+            });
+        }
         cells
+    }
+
+    /// Whether the condition can be looked at in one part: what time alone does to it there is what its series say, (H3e).
+    fn serves(&mut self, trajectory: &Trajectory, (from, to): (f64, f64)) -> bool {
+        if self.bounds.is_empty() {
+            return true;
+        }
+        let n_orders = SCAN_ORDER + self.jet.tape().max_slot_order() + 1;
+        let jet = self.way.jet(trajectory, 0.5 * (from + to), n_orders);
+        jet.is_none_or(|jet| {
+            let mut bounds = self.bounds.iter_mut();
+            bounds.all(|bounds| bounds.serves((from, to), &jet, self.rtol))
+        })
     }
 
     /// The first time at which the run is to end, within what is new of the trajectory.

@@ -38,6 +38,7 @@ pub use start::{
     start_mode, switches_unknowns,
 };
 
+pub(crate) use timed::{Bounds, Parts, Timed};
 pub use values::Instant;
 
 use crate::samples::NamedRows;

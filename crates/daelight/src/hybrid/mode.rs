@@ -208,7 +208,10 @@ pub(super) fn in_mode(
     }
     let known = match held.is_empty() {
         true => HashMap::new(),
-        false => functions_of_time(&mut graph, &symbols, &model.equations),
+        false => {
+            let residuals: Vec<ExprId> = model.equations.iter().map(|e| e.residual).collect();
+            functions_of_time(&mut graph, &symbols, &residuals)
+        }
     };
     for held in &mut held {
         let sides = graph.substitute(&held.sides, |_, id| match symbols.get(id) {

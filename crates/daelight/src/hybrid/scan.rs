@@ -5,14 +5,14 @@
 
 use super::ROUNDING;
 use super::border::{Makings, Slope, is_border, least_of, nominals};
-use super::timed::{Bounds, Timed};
+use super::timed::{Bounds, Parts, Timed};
 use crate::estimate::TOLD;
 use crate::observe::{WayBack, expand_deciders, pieces};
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
 use daelight_expr::{ExprId, Jet, JetEvaluator, Tape, Values};
 use daelight_integrate::Trajectory;
-use daelight_integrate::watch::{Cell, Expand, MAX_EXPANSIONS, SCAN_ORDER, Scan};
+use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,7 +87,7 @@ impl Events {
                     sides: Arc::new(equations.compile(&held.sides)),
                     size: Arc::new(equations.compile(&sizes)),
                     along: held.slopes.iter().map(|s| (s.0, s.1)).collect(),
-                    timed: Timed::new(system, &held.of_time),
+                    timed: Timed::new(system, equations.graph(), &held.of_time),
                     relation: held.relation,
                     is_above: held.is_above,
                     text: held.text,
@@ -567,21 +567,13 @@ impl EventScan {
         if self.looked[at].stays && self.stays_within(trajectory, at, piece) {
             return None;
         }
-        let mut parts = vec![piece];
-        let mut n_looks = 0;
-        while let Some((from, to)) = parts.pop() {
-            let middle = 0.5 * (from + to);
-            let is_one = middle == from || middle == to || n_looks >= MAX_EXPANSIONS;
-            n_looks += 1;
-            if is_one || self.serves(trajectory, at, (from, to)) {
-                if n_looks > MAX_EXPANSIONS {
-                    self.note_unresolved(at, middle);
-                }
-                if let Some(found) = self.change_within(trajectory, at, (from, to)) {
-                    return Some(found);
-                }
-            } else {
-                parts.extend([(middle, to), (from, middle)]);
+        let mut parts = Parts::new(piece);
+        while let Some((part, serves)) = parts.next(|part| self.serves(trajectory, at, part)) {
+            if !serves {
+                self.note_unresolved(at, part.0);
+            }
+            if let Some(found) = self.change_within(trajectory, at, part) {
+                return Some(found);
             }
         }
         None

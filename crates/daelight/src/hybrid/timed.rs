@@ -6,34 +6,63 @@
 use crate::estimate::TOLD;
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
-use daelight_expr::{ExprId, Graph, Interval, JetEvaluator, PlainJet, Tape, Walker};
-use daelight_integrate::watch::SCAN_ORDER;
-use daelight_lang::{Equation, Symbol, Symbols};
+use daelight_expr::{ExprId, Graph, Interval, JetEvaluator, Node, PlainJet, Tape, Walker};
+use daelight_integrate::watch::{MAX_EXPANSIONS, SCAN_ORDER};
+use daelight_lang::{StopCondition, StopKind, Symbol, Symbols};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The sides of a condition, and the functions of time in them.
 #[derive(Debug)]
-pub(super) struct Timed {
+pub(crate) struct Timed {
     sides: Arc<Tape>,
     functions: Arc<Tape>,
 }
 
 impl Timed {
     /// `None` for a condition without functions of time, and for one with signals: these end steps at their knots.
-    pub fn new(system: &System, sides: &[ExprId; 2]) -> Option<Self> {
+    ///
+    /// The sides are expressions of a graph that has grown from that of the equations.
+    pub fn new(system: &System, graph: &Graph, sides: &[ExprId; 2]) -> Option<Self> {
         let equations = system.equations();
-        let symbols = Walker::new().symbols(equations.graph(), sides);
+        let symbols = Walker::new().symbols(graph, sides);
         let is_input = |id| matches!(equations.symbols().get(id), Symbol::Input { .. });
         if symbols.into_iter().any(is_input) {
             return None;
         }
-        let tape = equations.compile(sides);
+        let tape = equations.compile_in(graph, sides);
         let functions: Vec<ExprId> = tape.forcing().iter().map(|f| f.expr).collect();
         (!functions.is_empty()).then(|| Self {
             sides: Arc::new(tape),
-            functions: Arc::new(equations.compile(&functions)),
+            functions: Arc::new(equations.compile_in(graph, &functions)),
         })
+    }
+
+    /// What decides a stopping condition: the sides of each relation, branch by branch, and the number itself if it is one.
+    pub fn of_stop(system: &System, stop: StopCondition) -> Vec<Self> {
+        let equations = system.equations();
+        let mut graph = Graph::clone(equations.graph());
+        let symbols = equations.symbols();
+        let known = functions_of_time(&mut graph, symbols, equations.residuals());
+        let zero = graph.constant(0.0);
+        let branches = equations.compile(&[stop.expr]);
+        let sides = branches.branches().map(|branch| match graph.node(branch) {
+            Node::Binary(_, left, right) => [left, right],
+            Node::Unary(_, argument) => [argument, zero],
+            _ => [branch, zero],
+        });
+        let mut sides: Vec<[ExprId; 2]> = sides.collect();
+        if stop.kind != StopKind::Condition {
+            sides.push([stop.expr, zero]);
+        }
+        let timed = sides.into_iter().filter_map(|sides| {
+            let put = graph.substitute(&sides, |_, id| match symbols.get(id) {
+                Symbol::Unknown { unknown, order: 0 } => known.get(&unknown).copied(),
+                _ => None,
+            });
+            Self::new(system, &graph, &[put[0], put[1]])
+        });
+        timed.collect()
     }
 
     /// Ready to be evaluated.
@@ -52,7 +81,7 @@ impl Timed {
 }
 
 /// Ranges of a condition over a part of a run.
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     n_functions: usize,
     sides: PlainJet<Interval>,
     functions: PlainJet<Interval>,
@@ -96,6 +125,38 @@ impl Bounds {
     }
 }
 
+/// Parts of a stretch in its order, halved until each serves.
+pub(crate) struct Parts {
+    open: Vec<(f64, f64)>,
+    n_looks: usize,
+}
+
+impl Parts {
+    pub fn new(stretch: (f64, f64)) -> Self {
+        Self {
+            open: vec![stretch],
+            n_looks: 0,
+        }
+    }
+
+    /// The next part, and whether it does: after so many looks the rest is taken as it is.
+    pub fn next(
+        &mut self,
+        mut serves: impl FnMut((f64, f64)) -> bool,
+    ) -> Option<((f64, f64), bool)> {
+        while let Some((from, to)) = self.open.pop() {
+            let middle = 0.5 * (from + to);
+            self.n_looks += 1;
+            let is_given_up = self.n_looks > MAX_EXPANSIONS;
+            if middle == from || middle == to || is_given_up || serves((from, to)) {
+                return Some(((from, to), !is_given_up));
+            }
+            self.open.extend([(middle, to), (from, middle)]);
+        }
+        None
+    }
+}
+
 /// What a coefficient of an unknown moves by within a radius.
 fn spread(jet: &TaylorJet, unknown: usize, order: usize, radius: f64) -> f64 {
     let (mut sum, mut weight) = (0.0, 1.0);
@@ -107,14 +168,14 @@ fn spread(jet: &TaylorJet, unknown: usize, order: usize, radius: f64) -> f64 {
 }
 
 /// Unknowns that one equation gives as a function of time, with that function: equations that are linear in the one unknown they have left.
-pub(super) fn functions_of_time(
+pub(crate) fn functions_of_time(
     graph: &mut Graph,
     symbols: &Symbols,
-    equations: &[Equation],
+    residuals: &[ExprId],
 ) -> HashMap<usize, ExprId> {
     let mut known: HashMap<usize, ExprId> = HashMap::new();
     let mut walker = Walker::new();
-    let mut open: Vec<ExprId> = equations.iter().map(|e| e.residual).collect();
+    let mut open = residuals.to_vec();
     loop {
         let before = known.len();
         open.retain(|&residual| {

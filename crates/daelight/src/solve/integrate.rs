@@ -1,6 +1,7 @@
 //! The run itself: directly, by the judgement of rewritten equations, or with the whole derivative array.
 
 use super::route::Route;
+use super::setup::Setup;
 use super::watching::{Scans, watch};
 use super::{SolveOptions, is_implicit};
 use crate::rewriting::{Judge, Settled};
@@ -18,6 +19,7 @@ const SECOND_OPINION: Duration = Duration::from_secs(60);
 /// A run that is about to begin.
 pub(super) struct Attempt<'a> {
     pub system: &'a System,
+    pub setup: &'a Setup,
     pub options: &'a SolveOptions,
     pub problem: &'a Problem,
     pub point: &'a ConsistentPoint,
@@ -46,7 +48,7 @@ impl Attempt<'_> {
     /// Integrates the equations of a route from the start, or the derivative array where their structure does not hold.
     pub fn integrate(&mut self, route: Route) -> Result<Integrated, StartError> {
         let start = route.start(self.problem, self.point);
-        self.scans = Scans::new(self.system, &route, self.options);
+        self.scans = Scans::new((self.system, self.setup), &route, self.options);
         match self.directly(&route, &start) {
             Ok((run, method, reason)) => {
                 let found = match &route {
@@ -111,7 +113,8 @@ impl Attempt<'_> {
         let judge = Judge::new(self.system, repaired, route.way_back(self.system));
         let mut passing = self.wanted.clone();
         passing.on_singularity = OnSingularity::Pass;
-        passing.watch = watch(self.options, &Scans::new(self.system, route, self.options));
+        let scans = Scans::new((self.system, self.setup), route, self.options);
+        passing.watch = watch(self.options, &scans);
         let (problem, coarser) = (self.problem, self.coarser);
         let (method, continues) = (self.options.method, self.options.continues);
         let deadline = self.wanted.deadline;
@@ -130,7 +133,7 @@ impl Attempt<'_> {
     fn by_array(&mut self, deadline: Option<Instant>) -> Result<Run, StartError> {
         self.wanted.tolerances = self.written.clone();
         self.wanted.deadline = deadline;
-        self.scans = Scans::new(self.system, &Route::Array, self.options);
+        self.scans = Scans::new((self.system, self.setup), &Route::Array, self.options);
         self.wanted.watch = watch(self.options, &self.scans);
         array::solve(self.system, self.point.time, &self.point.jet, &self.wanted)
     }

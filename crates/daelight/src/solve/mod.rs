@@ -311,6 +311,7 @@ fn run_known(
     warnings.extend(silent_inputs(system));
     let mut attempt = Attempt {
         system,
+        setup,
         options,
         problem: &problem,
         point: &point,
@@ -382,7 +383,7 @@ fn run_known(
     });
     let told: Vec<String> = slides.chain(jumps).collect();
     solution.warnings.extend(told);
-    solution.judge_assertions(system);
+    solution.judge_assertions((system, setup), rtol);
     let small = without_size(system, &solution, options.atol.unwrap_or(rtol));
     solution.warnings.extend(small);
     solution.zero_dynamics = zero_dynamics;

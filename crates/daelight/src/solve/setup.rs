@@ -2,12 +2,25 @@
 
 use super::quick::Reference;
 use super::{SolveOptions, span_of_run};
+use crate::hybrid::Timed;
 use daelight_analysis::dae::BlockForm;
 use daelight_analysis::prescribed::Prescribed;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System};
 use daelight_integrate::{Problem, ProblemError};
+use daelight_lang::StopCondition;
 use std::sync::{Arc, OnceLock};
+
+/// A condition that is looked at along runs.
+#[derive(Clone, Copy)]
+pub(super) enum Stop {
+    /// The stopping condition.
+    Asked,
+    /// One of the assertions that end a run is broken.
+    Broken,
+    /// One of the others is.
+    Doubtful,
+}
 
 /// What all runs of a model share, whatever the values of its parameters are: trivial equations removed, compiled tapes.
 pub struct Setup {
@@ -17,6 +30,8 @@ pub struct Setup {
     problem: Option<Problem>,
     /// Whether some equation prescribes a function of time, once that was asked.
     prescribes: OnceLock<bool>,
+    /// What functions of time decide of the stopping condition, of assertions that end a run and of the others, once that was asked.
+    timed: [OnceLock<Vec<Timed>>; 3],
     /// What quick starts are measured by, where they were prepared.
     pub(super) reference: Option<Reference>,
 }
@@ -30,6 +45,7 @@ impl Setup {
             problem: Problem::of_reduced(system, &reduced).ok(),
             reduced,
             prescribes: OnceLock::new(),
+            timed: Default::default(),
             reference: None,
         }
     }
@@ -52,6 +68,18 @@ impl Setup {
             });
             found.is_some_and(|prescribed| !prescribed.equations.is_empty())
         })
+    }
+
+    /// What ends a run or is told of it: the stopping condition, assertions that end it, and the others; with what functions of time decide of it.
+    pub(super) fn stop(&self, system: &System, which: Stop) -> Option<(StopCondition, &[Timed])> {
+        let condition = match which {
+            Stop::Asked => system.stop_when(),
+            Stop::Broken => system.breaks(true),
+            Stop::Doubtful => system.breaks(false),
+        }?;
+        let known = &self.timed[which as usize];
+        let timed = known.get_or_init(|| Timed::of_stop(system, condition));
+        Some((condition, timed))
     }
 
     /// The equations as they were compiled, at the values of a system where the blocks are known to be regular.

@@ -2,6 +2,7 @@
 
 use super::explain::Explained;
 use super::route::Route;
+use super::setup::{Setup, Stop};
 use crate::observe::{Observer, Reader, Settles, StopScan, Way};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
@@ -83,13 +84,13 @@ impl Solution {
     }
 
     /// Looks which assertions ended the run, and whether those that only warn held along it.
-    pub(super) fn judge_assertions(&mut self, system: &System) {
+    pub(super) fn judge_assertions(&mut self, (system, setup): (&System, &Setup), rtol: f64) {
         if let StopReason::Stopped { time } = self.run.stop {
             self.broken = self.broken_at(system, time, true);
         }
-        if let Some(condition) = system.breaks(false) {
+        if let Some(condition) = setup.stop(system, Stop::Doubtful) {
             let way = |order| self.route.way_back_to(system, order);
-            let found = StopScan::new(system, condition, way).look(&self.run.trajectory);
+            let found = StopScan::new(system, condition, rtol, way).look(&self.run.trajectory);
             let warned = found.map(|time| (time, self.broken_at(system, time, false)));
             let (time, texts) = warned.unwrap_or_default();
             let remark = |text: String| {

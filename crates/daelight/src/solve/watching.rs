@@ -1,12 +1,12 @@
 //! What looks at a run while it goes on.
 
-use super::SolveOptions;
 use super::route::Route;
+use super::setup::{Setup, Stop};
+use super::{SolveOptions, tolerance};
 use crate::hybrid::EventScan;
 use crate::observe::StopScan;
 use daelight_analysis::System;
 use daelight_integrate::{Watch, Watched};
-use daelight_lang::StopCondition;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What may end a run, looked for in the last one that was begun.
@@ -21,15 +21,16 @@ pub(super) struct Scans {
 }
 
 impl Scans {
-    pub fn new(system: &System, route: &Route, options: &SolveOptions) -> Self {
-        let scan = |condition: Option<StopCondition>| {
+    pub fn new((system, setup): (&System, &Setup), route: &Route, options: &SolveOptions) -> Self {
+        let scan = |which| {
             let way = |order| route.way_back_to(system, order);
-            let scan = StopScan::new(system, condition?, way);
+            let condition = setup.stop(system, which)?;
+            let scan = StopScan::new(system, condition, tolerance(system, options), way);
             Some(Arc::new(Mutex::new(scan)))
         };
         Self {
-            stop: scan(system.stop_when()),
-            broken: scan(system.breaks(true)),
+            stop: scan(Stop::Asked),
+            broken: scan(Stop::Broken),
             events: options.events.as_ref().map(|events| {
                 let way = route.way_back_to(system, events.order());
                 let scan = EventScan::new(system, Arc::clone(events), way);
