@@ -153,6 +153,10 @@ fn tip(wrong: &str, command: Option<&str>) -> Option<String> {
             "join a name and its value by '=', as in --set k={wrong}"
         ));
     }
+    if wrong.starts_with('=') && takes(command, "--set").is_some() {
+        let word = "write a name and its value without blanks, as in --set k=2";
+        return Some(word.to_string());
+    }
     if wrong.contains('=') && !wrong.starts_with('-') && takes(command, "--set").is_some() {
         return Some(format!("give --set again for each value: --set {wrong}"));
     }

@@ -507,3 +507,39 @@ fn what_changes_at_events_alone_is_delayed_at_no_cost() {
         );
     }
 }
+
+/// A wheel that turns freely one way and is held the other: it comes to rest at w = 0, stays while it is pushed back, and leaves when the push
+/// exceeds a threshold. The sign of w at rest is rounding, and the state machine of the text is that of component libraries.
+#[test]
+fn freewheels_hold_and_let_go() {
+    let mut random = Random(73);
+    for case in 0..24 {
+        let (a, om, j) = (
+            random.between(1.0, 20.0),
+            random.between(1.0, 10.0),
+            random.between(0.5, 3.0),
+        );
+        let least = 10f64.powf(random.between(-6.0, -2.0));
+        let w = random.between(0.2, 0.9) * 2.0 * a / om;
+        let leaves = (std::f64::consts::PI + (least / a).asin()) / om;
+        let end = random.between(leaves + 0.05 / om, 2.0 * std::f64::consts::PI / om);
+        let text = format!(
+            "model Wheel\n  Real w(start = {w}, fixed = true), sa, tau;\n  \
+             Boolean forward(start = false, fixed = true), locked(start = false), stuck(start = false, fixed = true);\n\
+             equation\n  forward = pre(stuck) and (sa > {} or pre(forward) and sa > 0);\n  \
+             locked = pre(stuck) and not forward;\n  der(w) = if locked then 0 else sa;\n  \
+             tau = if locked then sa else 0;\n  {j}*der(w) = {}*sin({om}*time) - tau;\n  \
+             stuck = locked or w <= 0;\nend Wheel;\n",
+            least * j,
+            -a * j
+        );
+        let method = METHODS[case % 4];
+        let found = solve(&text, &["--to", &end.to_string(), "--method", method]);
+        let wanted = a / om * ((om * end).cos() - (om * leaves).cos());
+        let w = last(&found, "w");
+        assert!(
+            (w - wanted).abs() < 1e-5 * a,
+            "{method}: {w}, not {wanted}\n{text}"
+        );
+    }
+}

@@ -363,6 +363,7 @@ fn unknown_units(model: &Model) -> Vec<Diagnostic> {
         told.push(unit);
         let symbols = SYMBOLS.iter().map(|(symbol, ..)| *symbol);
         let meant = respelt(unit);
+        let meant = with_dot(&meant).unwrap_or(meant);
         let near = nearest(unit.trim_end_matches('s'), symbols)
             .or_else(|| nearest(unit, SYMBOLS.iter().map(|(symbol, ..)| *symbol)));
         messages.push(
@@ -447,6 +448,18 @@ fn respelt(unit: &str) -> String {
         respelt.push_str(&part[word.len()..]);
     }
     respelt
+}
+
+/// Two units that are written as one word, with the dot between them: `Nm` is `N.m`.
+fn with_dot(unit: &str) -> Option<String> {
+    let mut places = unit.char_indices().map(|(at, _)| at).skip(1);
+    let is_word = unit_of(unit).is_none();
+    places.find_map(|at| {
+        let (first, second) = unit.split_at(at);
+        let both = is_word && second.starts_with(char::is_alphabetic);
+        let both = both && unit_of(first).is_some() && unit_of(second).is_some();
+        both.then(|| format!("{first}.{second}"))
+    })
 }
 
 fn declared_dimension(unit: &str) -> Known {
@@ -718,5 +731,15 @@ mod tests {
         assert_eq!(respelt("Meters/Second"), "m/s");
         assert_eq!(respelt("newton"), "N");
         assert_eq!(unit_of("m2.5/s"), None);
+    }
+
+    #[test]
+    fn two_units_in_one_word_are_parted() {
+        for (word, parted) in [("Nm", "N.m"), ("kgm2", "kg.m2"), ("Vs", "V.s")] {
+            assert_eq!(with_dot(word).as_deref(), Some(parted));
+        }
+        for word in ["m", "N.m", "min", "bananas"] {
+            assert_eq!(with_dot(word), None, "{word}");
+        }
     }
 }

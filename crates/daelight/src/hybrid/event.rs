@@ -216,6 +216,9 @@ impl Driver<'_> {
                         true => self.truth_behind(at),
                         false => None,
                     };
+                    if behind.is_some() && !self.released.contains(&at) {
+                        self.released.push(at);
+                    }
                     match (is_on_border, on_border) {
                         _ if value.is_nan() => continue,
                         (true, OnBorder::Equal) => otherwise,
@@ -468,6 +471,7 @@ impl Driver<'_> {
         let point_before = self.point.clone();
         self.jumped.clear();
         self.impulses.clear();
+        self.released.clear();
         let time = self.point.time;
         self.trace_event();
         self.remember();

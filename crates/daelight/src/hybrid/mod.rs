@@ -243,6 +243,8 @@ struct Driver<'m> {
     resting: Vec<bool>,
     /// Relations that the motion of the present leg keeps on their border.
     staying: Vec<bool>,
+    /// Relations that left their border at the last event: they are what they are behind it.
+    released: Vec<usize>,
     /// When the work began.
     since: std::time::Instant,
     /// The point and the parameters when the present event began.
@@ -387,6 +389,7 @@ impl<'m> Driver<'m> {
             layout,
             resting: vec![false; hybrid.relations.len()],
             staying: vec![false; hybrid.relations.len()],
+            released: Vec::new(),
             since: std::time::Instant::now(),
             began: None,
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
@@ -614,6 +617,7 @@ impl<'m> Driver<'m> {
         mode.events.set_quiet(quiet, self.quiet.1);
         let staying = (0..self.staying.len()).filter(|&at| self.staying[at]);
         mode.events.set_staying(staying.collect());
+        mode.events.set_released(self.released.clone());
         let found = (point, request);
         let run = run_from(&mode.system, &mode.setup, &options, found, &mut |_| {});
         for (at, rests) in self.resting.iter_mut().enumerate() {

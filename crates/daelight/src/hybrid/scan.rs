@@ -52,6 +52,8 @@ pub struct Events {
     quiet: Mutex<(Vec<usize>, f64)>,
     /// Relations that the motion of the next leg keeps on their border.
     staying: Mutex<Vec<usize>>,
+    /// Relations that leave their border where the next leg begins.
+    released: Mutex<Vec<usize>>,
 }
 
 #[derive(Debug)]
@@ -104,6 +106,7 @@ impl Events {
             decided: Mutex::default(),
             quiet: Mutex::default(),
             staying: Mutex::default(),
+            released: Mutex::default(),
         }
     }
 
@@ -111,6 +114,12 @@ impl Events {
     pub(super) fn set_quiet(&self, relations: Vec<usize>, long: f64) {
         let quiet = self.quiet.lock();
         *quiet.unwrap_or_else(PoisonError::into_inner) = (relations, long);
+    }
+
+    /// Says which relations leave their border where the next leg begins, to the side that they are on behind it.
+    pub(super) fn set_released(&self, relations: Vec<usize>) {
+        let released = self.released.lock();
+        *released.unwrap_or_else(PoisonError::into_inner) = relations;
     }
 
     /// Relations that the motion of the next leg keeps on their border, (H3d).
@@ -213,6 +222,18 @@ struct Looked {
     rests: bool,
     /// Whether the motion keeps it on its border.
     stays: bool,
+    /// Whether it leaves its border where the leg begins.
+    is_released: bool,
+    /// What its sides may differ by on the other side, if so: rounding may have left them there, and no more than that.
+    slack: f64,
+}
+
+impl Looked {
+    /// Whether it has changed, as evaluated last.
+    fn has_changed(&self) -> bool {
+        let difference = self.values.root(1) - self.values.root(2);
+        self.values.root(0) != 0.0 && !(self.is_released && difference.abs() <= self.slack)
+    }
 }
 
 /// Jets of the unknowns along a trajectory, kept where several conditions need them.
@@ -343,6 +364,8 @@ impl EventScan {
         let (quiet, long) = std::mem::take(&mut *quiet.unwrap_or_else(PoisonError::into_inner));
         let staying = events.staying.lock();
         let staying = staying.unwrap_or_else(PoisonError::into_inner).clone();
+        let released = events.released.lock();
+        let released = released.unwrap_or_else(PoisonError::into_inner).clone();
         let looked = events.conditions.iter().map(|condition| {
             let mut jet = Jet::new(Arc::clone(&condition.tape), SCAN_ORDER);
             jet.inputs_mut()
@@ -357,6 +380,8 @@ impl EventScan {
                 is_quiet: condition.relation.is_some_and(|r| quiet.contains(&r)),
                 rests: false,
                 stays: condition.relation.is_some_and(|r| staying.contains(&r)),
+                is_released: condition.relation.is_some_and(|r| released.contains(&r)),
+                slack: f64::INFINITY,
             }
         });
         let looked = looked.collect();
@@ -399,10 +424,10 @@ impl EventScan {
             }
             false => self.jets.at(trajectory, time)?,
         };
-        let values = &mut self.looked[at].values;
-        set(values, jet, time);
-        values.evaluate().ok()?;
-        Some(values.root(0) != 0.0)
+        let looked = &mut self.looked[at];
+        set(&mut looked.values, jet, time);
+        looked.values.evaluate().ok()?;
+        Some(looked.has_changed())
     }
 
     /// Whether it is beside its border there, as evaluated last; not where the leg begins, if it is quiet there.
@@ -459,6 +484,8 @@ impl EventScan {
                 for at in 0..self.looked.len() {
                     self.looked[at].at = start;
                     let has_changed = self.has_changed(trajectory, at, (start, false));
+                    let looked = &mut self.looked[at];
+                    looked.slack = 2.0 * (looked.values.root(1) - looked.values.root(2)).abs();
                     let is_clear =
                         has_changed.is_some() && self.is_clear(trajectory, at, (start, false));
                     self.looked[at].rests = !is_clear;
@@ -666,7 +693,14 @@ impl EventScan {
             (has_changed, values.root(1) - values.root(2))
         };
         let ends = [before, after].map(|time| (time, probe(time).1));
-        neighbours(ends, least, probe)
+        let found = neighbours(ends, least, probe);
+        // What is quiet where the leg begins changes behind that.
+        let loud = start + self.quiet.copysign(end - start);
+        let is_within = (found - start).abs() < self.quiet && (after - start).abs() > self.quiet;
+        match self.looked[at].is_quiet && is_within {
+            true => loud,
+            false => found,
+        }
     }
 
     /// The same as [`Self::has_changed`], where a time is looked at once.
@@ -675,12 +709,12 @@ impl EventScan {
             self.jets.clear();
             return self.has_changed(trajectory, at, (time, true));
         }
-        let values = &mut self.looked[at].values;
-        let n_orders = values.tape().max_slot_order() + 1;
+        let looked = &mut self.looked[at];
+        let n_orders = looked.values.tape().max_slot_order() + 1;
         let jet = self.jets.way.jet(trajectory, time, n_orders)?;
-        set(values, &jet, time);
-        values.evaluate().ok()?;
-        Some(values.root(0) != 0.0)
+        set(&mut looked.values, &jet, time);
+        looked.values.evaluate().ok()?;
+        Some(looked.has_changed())
     }
 }
 
