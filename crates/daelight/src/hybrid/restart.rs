@@ -247,7 +247,7 @@ impl Driver<'_> {
 
     /// Takes the consistent point next to a leg's values at a time: whether relations have changed there. `None`
     /// where there is no such point, or nothing to settle.
-    fn settle_at(
+    pub(super) fn settle_at(
         &mut self,
         time: f64,
         (way, trajectory): (&mut WayBack, &Trajectory),
@@ -359,7 +359,7 @@ impl Driver<'_> {
     }
 
     /// Whether a relation is not what is held, at the present point.
-    fn has_changed(&mut self, relation: usize) -> bool {
+    pub(super) fn has_changed(&mut self, relation: usize) -> bool {
         let held = &self.hybrid.relations[relation];
         if held.by != ChangedBy::Unknowns || self.modes.over.contains(&relation) {
             return false;
