@@ -121,6 +121,8 @@ pub enum HybridEnd {
         limit: f64,
         /// The conditions.
         names: Vec<String>,
+        /// Whether one event alone stops what it sets: a plastic impact.
+        is_single: bool,
     },
     /// A whole number is too large to be known.
     TooLarge {
@@ -499,6 +501,7 @@ impl<'m> Driver<'m> {
         if limit.is_infinite() {
             return Some(HybridEnd::Accumulation { names });
         }
+        let is_single = self.is_plastic();
         let rests = match self.options.rests_at_zeno {
             true => self.come_to_rest(),
             false => Ok(false),
@@ -511,13 +514,18 @@ impl<'m> Driver<'m> {
                     Some(_) => "its sides stay equal, as long as that takes a push and no pull",
                     None => "what they set rests",
                 };
-                self.out.warnings.push(format!(
-                    "Events ({}) accumulate at t = {limit}; from there on {how}.",
-                    names.join(", ")
-                ));
+                let causes = names.join(", ");
+                self.out.warnings.push(match is_single {
+                    true => format!("At t = {limit} ({causes}) something is stopped and led back at once; from there on {how}."),
+                    false => format!("Events ({causes}) accumulate at t = {limit}; from there on {how}."),
+                });
                 None
             }
-            Ok(false) => Some(HybridEnd::Zeno { limit, names }),
+            Ok(false) => Some(HybridEnd::Zeno {
+                limit,
+                names,
+                is_single,
+            }),
             Err(end) => Some(end),
         }
     }

@@ -90,7 +90,8 @@ impl Driver<'_> {
                 let differentiated = mode.system.equations().pattern(1).columns().iter();
                 let jumps = differentiated
                     .map(|&u| u as usize)
-                    .filter(|&u| guess[u] != found.jet.values()[u]);
+                    .filter(|&u| self.is_jump(u, guess[u], found.jet.values()[u]));
+                let jumps: Vec<usize> = jumps.collect();
                 self.jumped.extend(jumps);
                 self.set_at = self.point.time;
                 self.trace_oddity();
