@@ -651,3 +651,39 @@ fn times_may_be_asked_for_in_any_order() {
         assert!(off.fold(0.0, f64::max) < 1e-9, "{found}");
     }
 }
+
+/// The height of a ball, delayed: it touches zero at each impact, where its pieces are as short as the last digits of the time. No event is added
+/// by it, and runs end (they did not).
+#[test]
+fn the_delayed_height_of_a_ball_is_its_height_earlier() {
+    let mut random = Random(37);
+    for _ in 0..8 {
+        let [h, e] = [random.between(0.5, 3.0), random.between(0.5, 0.9)];
+        let [by, g] = [random.between(0.02, 0.6), random.between(5.0, 12.0)];
+        let fall = f64::sqrt(2.0 * h / g);
+        let (mut impacts, mut speeds) = (vec![fall], vec![e * g * fall]);
+        for _ in 0..3 {
+            impacts.push(impacts[impacts.len() - 1] + 2.0 * speeds[speeds.len() - 1] / g);
+            speeds.push(e * speeds[speeds.len() - 1]);
+        }
+        let height = |t: f64| match impacts.iter().rposition(|impact| *impact <= t) {
+            None => h - 0.5 * g * t.max(0.0).powi(2),
+            Some(last) => (speeds[last] - 0.5 * g * (t - impacts[last])) * (t - impacts[last]),
+        };
+        let to = impacts[3] - 0.1 * speeds[2] / g;
+        let text = format!(
+            "model M Real x(start = {h}, fixed = true), v(start = 0, fixed = true), d; equation der(x) = v; der(v) = -{g}; d = delay(x, {by});\n\
+             when x <= 0 then reinit(v, -{e}*pre(v)); end when; end M;"
+        );
+        for method in METHODS {
+            let found = solve(&text, &["--to", &to.to_string(), "--method", method]);
+            assert_eq!(
+                found["events"].as_array().map(Vec::len),
+                Some(3),
+                "{method}\n{text}"
+            );
+            let off = last(&found, "d") - height(to - by);
+            assert!(off.abs() < 1e-6, "{off} by {method}\n{text}");
+        }
+    }
+}

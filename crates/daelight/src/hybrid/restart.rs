@@ -88,10 +88,10 @@ impl Driver<'_> {
                 let named = |&(u, size): &(usize, f64)| (self.words.unknown(u), size);
                 self.impulses.extend(jumped.impulses.iter().map(named));
                 let differentiated = mode.system.equations().pattern(1).columns().iter();
-                let jumps = differentiated
+                let jumps: Vec<usize> = differentiated
                     .map(|&u| u as usize)
-                    .filter(|&u| self.is_jump(u, guess[u], found.jet.values()[u]));
-                let jumps: Vec<usize> = jumps.collect();
+                    .filter(|&u| self.is_jump(u, guess[u], found.jet.values()[u]))
+                    .collect();
                 self.jumped.extend(jumps);
                 self.set_at = self.point.time;
                 self.trace_oddity();
