@@ -87,11 +87,8 @@ impl Driver<'_> {
                 jumped.tell(&mode.system, self.point.time, &mut self.out.warnings);
                 let named = |&(u, size): &(usize, f64)| (self.words.unknown(u), size);
                 self.impulses.extend(jumped.impulses.iter().map(named));
-                let differentiated = mode.system.equations().pattern(1).columns().iter();
-                let jumps: Vec<usize> = differentiated
-                    .map(|&u| u as usize)
-                    .filter(|&u| self.is_jump(u, guess[u], found.jet.values()[u]))
-                    .collect();
+                let mut jumps = self.differentiated();
+                jumps.retain(|&u| self.is_jump(u, guess[u], found.jet.values()[u]));
                 self.jumped.extend(jumps);
                 self.set_at = self.point.time;
                 self.trace_oddity();
