@@ -310,7 +310,8 @@ impl Way<'_> {
 impl Left {
     /// Whether an equation leaves more than rounding.
     fn is_open(&self, row: usize) -> bool {
-        !(self.rows[row].abs() <= JUMP * self.sizes[row])
+        let left = self.rows[row].abs();
+        left.is_nan() || left > JUMP * self.sizes[row]
     }
 }
 
