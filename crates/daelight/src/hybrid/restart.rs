@@ -111,7 +111,7 @@ impl Driver<'_> {
     /// Goes to the point of the equations with the values before that hold now: relations of unknowns are asked there, not at the point of the
     /// round before (H3g). What relations decide keeps its value; where that leads to no point, or to a jump, everything stays as it is.
     pub(super) fn follow_previous(&mut self) {
-        if self.contact.is_some() {
+        if self.contact.is_some() || self.read.is_empty() {
             return;
         }
         let (values, mode) = (self.values.clone(), self.mode);
@@ -124,9 +124,11 @@ impl Driver<'_> {
             }
         }
         self.evaluate_held();
-        if self.read_now() != self.read_at
-            && let Some(found) = self.point_of_values()
-        {
+        if self.read_now() == self.read_at {
+            self.values = values;
+            return;
+        }
+        if let Some(found) = self.point_of_values() {
             self.take_point(found);
             return;
         }
