@@ -295,14 +295,14 @@ pub fn drive(model: &Model, columns: &[InputColumn]) -> Result<Driven, Box<Diagn
         let signals = positions.iter().copied().zip(signals).collect();
         System::driven(model, signals).map_err(system_error)
     };
+    let mut warnings: Vec<String> = crate::unit_remark(model).into_iter().collect();
     if columns.is_empty() {
         return Ok(Driven {
             system: system(Vec::new())?,
-            warnings: Vec::new(),
+            warnings,
         });
     }
     let orders = times_differentiated(model, &positions)?;
-    let mut warnings = Vec::new();
     let mut signals = Vec::new();
     for (column, order) in columns.iter().zip(orders) {
         let (signal, warning) = column.signal(order)?;
