@@ -142,6 +142,10 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
         "fixed initial values"
     };
     let message = match &conflict.broken {
+        Some(broken) if !broken.loop_of.is_empty() => format!(
+            "{what} contradict each other around the loop of {}",
+            shorten(&broken.loop_of.join(", "), MAX_TEXT)
+        ),
         Some(broken) if broken.times_differentiated > 0 => {
             format!("{what} break a hidden constraint")
         }
@@ -233,6 +237,9 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
                     times(broken.times_differentiated),
                     shorten(text, MAX_TEXT)
                 ),
+                None if !broken.loop_of.is_empty() => {
+                    format!("around the loop, left minus right {gives}")
+                }
                 None if broken.value.is_some() => format!("left minus right {gives}"),
                 None => gives,
             },
