@@ -242,3 +242,54 @@ fn classes_of_libraries_that_are_misspelt_are_found() {
         "{words}"
     );
 }
+
+#[test]
+fn wrong_uses_say_what_to_write() {
+    let spring = "model Spring input Real F; Real x(start = 1, fixed = true); equation der(x) = F - x; end Spring;";
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["solve", "-", "--input", "F=sin(time)"],
+            "write `input Real F = sin(time);`",
+        ),
+        (
+            &["solve", "-", "--library", "/no/such/folder"],
+            "there is no such folder",
+        ),
+        (
+            &["solve", "-", "--method", "bdf-fixed", "--step", "0.3"],
+            "3.33333 steps, which is no whole number",
+        ),
+        (
+            &["solve", "Parts.Electrical.Examples.Lowpass"],
+            "did you mean `Parts.Electrical.Examples.LowPass`?",
+        ),
+        (
+            &["solve", "Nowhere.Examples.First"],
+            "the folder that holds `Nowhere`",
+        ),
+    ];
+    for (arguments, wanted) in cases {
+        let output = daelight_with_input(arguments, spring.as_bytes());
+        assert!(
+            stderr(&output).contains(wanted),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn constraints_of_lagrange_that_cannot_be_solved_are_told_by_their_formulas() {
+    let text = "model Loop
+          Real phi(start = 0.5), psi(start = 1), z[2];
+        equation
+          lagrange(0.5*der(phi)^2 + 0.5*der(psi)^2, 0, {phi, psi},
+            {cos(phi) + 2*cos(psi) - 4, sin(phi) + 2*sin(psi)}, z);
+        end Loop;";
+    let (code, words) = solved(text, &[]);
+    assert_eq!(code, 4, "{words}");
+    assert!(
+        words.contains("`cos(phi) + 2*cos(psi) - 4 = 0` could not be solved for phi, psi"),
+        "{words}"
+    );
+}

@@ -125,7 +125,11 @@ pub fn load_with(
 ) -> Result<Loaded, Box<Diagnostic>> {
     let mut options = options.clone();
     let text = text_of(model, &mut options)?;
-    Ok(load_text(&text, options, relations))
+    let loaded = load_text(&text, options, relations);
+    match input::unknown_class(model, &loaded) {
+        Some(unknown) => Err(unknown.into()),
+        None => Ok(loaded),
+    }
 }
 
 /// The text behind `MODEL`, which may be a class of a library, with the folders where libraries are looked for.

@@ -247,6 +247,9 @@ fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
             Ok(value) => found.help(format!(
                 "--input takes a table; for a constant write `input Real {input} = {value};`"
             )),
+            Err(_) if path.contains('(') => found.help(format!(
+                "--input takes a table; for a formula write `input Real {input} = {path};`"
+            )),
             Err(_) => found.help("check the path and its permissions"),
         }
     };

@@ -299,7 +299,7 @@ pub fn position_constraints(
             "no constraints between positions were found in the model",
         )
         .note("constraints are those of lagrange, or equations without derivatives in unknowns that occur differentiated")
-        .help("write the constraints as a model of their own, without derivatives");
+        .help("nothing is singular without constraints; if the model has some, write them as a model of their own, without derivatives");
         return Err(Box::new(diagnostic));
     }
     Ok(chosen)
