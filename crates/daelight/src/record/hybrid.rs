@@ -274,13 +274,23 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
                 listed(names)
             ),
         ),
-        HybridEnd::Zeno { limit, names } => (
+        HybridEnd::Zeno {
+            limit,
+            names,
+            is_single,
+        } => (
             "success",
             "zeno",
-            format!(
-                "events accumulate at t = {limit}: {} comes ever faster; --on-zeno rest goes on at rest",
-                listed(names)
-            ),
+            match is_single {
+                true => format!(
+                    "at t = {limit} {} stops what it sets, and the equations lead it back at once: they do not say what holds it; --on-zeno rest goes on at rest",
+                    listed(names)
+                ),
+                false => format!(
+                    "events accumulate at t = {limit}: {} comes ever faster; --on-zeno rest goes on at rest",
+                    listed(names)
+                ),
+            },
             *limit,
         ),
         HybridEnd::TooLarge { name, value } => failure(
