@@ -293,3 +293,15 @@ fn constraints_of_lagrange_that_cannot_be_solved_are_told_by_their_formulas() {
         "{words}"
     );
 }
+
+#[test]
+fn conditions_of_a_case_are_told_once() {
+    let text = "model Rope Real x, z, s, r; equation (x - s)^2 + z^2 = r^2; end Rope;";
+    let output = daelight_with_input(&["singular", "-"], text.as_bytes());
+    assert_eq!(
+        stdout(&output).matches("s - x = 0").count(),
+        1,
+        "{}",
+        stdout(&output)
+    );
+}
