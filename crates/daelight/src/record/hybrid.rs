@@ -317,6 +317,9 @@ fn refused_words(no_run: &crate::NoRun) -> Option<String> {
     match no_run {
         crate::NoRun::Equations(why) => Some(why.clone()),
         crate::NoRun::Start(error) => Some(error.to_string()),
+        crate::NoRun::Undetermined(_) => {
+            Some("the equations after the event leave unknowns free".to_string())
+        }
         crate::NoRun::SingularStart(_) => Some("the point after the event is singular".to_string()),
         crate::NoRun::NoStart(_) => Some("there is no start after the event".to_string()),
         crate::NoRun::NotSquare => {
