@@ -318,11 +318,32 @@ impl Driver<'_> {
                 && !self.modes.over.contains(at)
         });
         let changed: Vec<usize> = changed.map(|(at, _)| at).collect();
+        let changed = changed.into_iter().filter(|&at| !self.goes_on(at));
+        let changed: Vec<usize> = changed.collect();
         let jet = (!changed.is_empty()).then(|| self.deeper_jet()).flatten();
         self.hidden = jet.and_then(|jet| {
             let mut changed = changed.into_iter();
             changed.find_map(|at| self.hidden_hop(at, &jet))
         });
+    }
+
+    /// Whether the sides of a relation that has changed clearly move on to the side where it has: whatever bends them later, it does not hop. Rates at the
+    /// present point tell that, without more derivatives.
+    fn goes_on(&mut self, relation: usize) -> bool {
+        let place = self.layout.relations + relation;
+        let holds = self.values[self.hybrid.relations[relation].parameter] != 0.0;
+        let slopes = self.program.slopes(place, &self.point, &self.values);
+        let Some(slopes) = slopes.filter(|slopes| slopes.iter().all(|slope| slope.1 == 0)) else {
+            return false;
+        };
+        let terms = slopes
+            .iter()
+            .map(|slope| slope.2 * self.point.rates[slope.0]);
+        let (rate, size) = terms.fold((0.0, 0.0f64), |(sum, size), term| {
+            (sum + term, size + term.abs())
+        });
+        let events = &self.modes.list[self.mode].events;
+        rate.abs() > f64::EPSILON.sqrt() * size && events.truth_where(relation, rate) == Some(holds)
     }
 
     /// How long it takes until a relation on its border is there again, if its way back is lower than what numbers tell: `None` where it
