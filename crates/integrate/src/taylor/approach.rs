@@ -27,6 +27,9 @@ const NEAREST: f64 = 0.05;
 /// A jump is judged as if no series reached further than this many times the distance of the zero.
 const LONGEST_JUMP: f64 = 10.0;
 
+/// Zeros nearer to each other than this part of a jump are jumped over together.
+const PAIR: f64 = 0.02;
+
 /// A multiple zero is located by what lies around it, up to this part of the reach of the series.
 const AROUND: f64 = 0.3;
 
@@ -342,6 +345,15 @@ impl Taylor<'_> {
         size: StepSize,
     ) -> Verdict {
         let zero = approach.zero;
+        // Rounding near the zero shortens the steps of what is not carried on, the more the nearer the run comes.
+        let step = match approach.stuck > 0 {
+            true => self.rule.step_of_states(&self.series),
+            false => size.step,
+        };
+        let size = StepSize {
+            step: step.max(size.step),
+            ..size
+        };
         // The series of a polynomial reaches to infinity; a landing point must not.
         let size = StepSize {
             step: size.step.min(LONGEST_JUMP * distance),
@@ -349,7 +361,8 @@ impl Taylor<'_> {
         };
         let proceed = self.options.on_singularity.goes_on();
         let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
-        let near = distance <= 0.65 * size.step;
+        let careful = if approach.stuck > 0 { 0.9 } else { 0.65 };
+        let near = distance <= careful * size.step;
         let decides = near || proceed && !free || approach.last_step && !proceed;
         let bifurcates = decides && self.bifurcates(zero);
         let is_family = decides && !bifurcates && self.is_family(zero);
@@ -359,10 +372,11 @@ impl Taylor<'_> {
             self.approach = Some(approach);
             // States cross with the accuracy of the series itself, hence not further than a careful step.
             let far = if free {
-                0.9 * size.step
+                (0.9 * size.step).max(1.15 * distance)
             } else {
                 (distance + distance.max(0.3 * size.reach)).min(3.0 * size.reach)
             };
+            let far = self.before_next(distance, far);
             return Verdict::Jump {
                 landing: self.time + self.direction * self.before_switch(distance, far),
             };
@@ -399,6 +413,20 @@ impl Taylor<'_> {
         let distance = (zero.time - self.time).abs();
         let radius = AROUND * size.reach.min(LONGEST_JUMP * distance);
         self.monitor.refined(expansion, zero, radius)
+    }
+
+    /// A distance behind a zero, but not behind the next one that the series sees.
+    fn before_next(&mut self, zero: f64, far: f64) -> f64 {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let followed = self.monitor.followed(expansion, self.direction * far).abs();
+        let far = far.min(followed.max(2.0 * zero));
+        let from = zero + PAIR * (far - zero);
+        let range = (self.direction * from, self.direction * far);
+        let next = self.monitor.look_between(expansion, range, true);
+        next.map_or(far, |next| 0.5 * (zero + (next.time - self.time).abs()))
     }
 
     /// A distance behind a zero, but not behind the next switch.
