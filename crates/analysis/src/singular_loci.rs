@@ -218,8 +218,7 @@ fn vanishing(system: &System, source: &Source<'_>, loci: &BlockLoci) -> Option<S
 
 /// Which of the loci, in the order of [`singular_loci`], a jet lies on or closest to, and how far it is from it.
 ///
-/// The distance is |f| / |f'|, with coefficients of size one or more measured against themselves. Loci without a formula
-/// are not considered.
+/// Loci without a formula are not considered.
 pub(crate) fn nearest_locus(
     system: &System,
     source: &Source<'_>,
@@ -241,31 +240,66 @@ pub(crate) fn nearest_locus(
                 continue;
             }
             texts.push(text);
-            let coordinates = coordinates_of(loci, factor, jet.n_unknowns());
-            let mut at = Moved {
-                time,
-                jet: jet.clone(),
-            };
-            let value = |at: &Moved| {
-                loci.evaluate(
-                    factor.expr,
-                    value_at(source, loci.symbols(), at.time, &at.jet),
-                )
-            };
-            let here = value(&at);
-            let slopes = gradient(&value, &mut at, &coordinates);
-            let weighted = coordinates.iter().zip(&slopes);
-            let square: f64 = weighted
-                .map(|(&c, slope)| (slope * at.get(c).abs().max(1.0)).powi(2))
-                .sum();
-            // Where the gradient vanishes with the factor, as for a square, the factor itself tells.
-            let distance = here.abs() / square.sqrt().max(1e-3);
+            let distance = distance(source, loci, factor, time, jet);
             if distance.is_finite() && nearest.is_none_or(|(_, least)| distance < least) {
                 nearest = Some((texts.len() - 1, distance));
             }
         }
     }
     nearest
+}
+
+/// The factor closest to zero at a jet among those of the block with these equations, and its distance. Factors count that no
+/// finite values make zero: values that grow without bound approach them.
+pub(crate) fn nearest_factor(
+    system: &System,
+    source: &Source<'_>,
+    loci: &BlockLoci,
+    equations: &[usize],
+    (time, jet): (f64, &TaylorJet),
+) -> Option<(String, f64)> {
+    let blocks = source.structure().blocks().iter();
+    let block = blocks
+        .map(|members| source.written(&members.equations))
+        .position(|written| written == equations)?;
+    let locus = loci.loci().get(block)?.as_ref().ok()?;
+    let may_vanish =
+        |factor: &&Factor| matches!(factor.nature, Nature::Variable | Nature::Excluded);
+    let distances = (locus.factors.iter().filter(may_vanish))
+        .map(|factor| (factor, distance(source, loci, factor, time, jet)))
+        .filter(|(_, distance)| distance.is_finite());
+    let (factor, distance) = distances.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
+    Some((plain(&loci.text(block, factor, name)), distance))
+}
+
+/// How far a jet is from the zeros of a factor: |f| / |f'|, with coefficients of size one or more measured against themselves.
+fn distance(
+    source: &Source<'_>,
+    loci: &BlockLoci,
+    factor: &Factor,
+    time: f64,
+    jet: &TaylorJet,
+) -> f64 {
+    let coordinates = coordinates_of(loci, factor, jet.n_unknowns());
+    let mut at = Moved {
+        time,
+        jet: jet.clone(),
+    };
+    let value = |at: &Moved| {
+        loci.evaluate(
+            factor.expr,
+            value_at(source, loci.symbols(), at.time, &at.jet),
+        )
+    };
+    let here = value(&at);
+    let slopes = gradient(&value, &mut at, &coordinates);
+    let weighted = coordinates.iter().zip(&slopes);
+    let square: f64 = weighted
+        .map(|(&c, slope)| (slope * at.get(c).abs().max(1.0)).powi(2))
+        .sum();
+    // Where the gradient vanishes with the factor, as for a square, the factor itself tells.
+    here.abs() / square.sqrt().max(1e-3)
 }
 
 /// The factors of all loci with a formula, in the order of [`singular_loci`], with their values at jets of some times.

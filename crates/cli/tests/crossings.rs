@@ -160,6 +160,57 @@ fn the_work_of_an_impulse_is_the_kinetic_energy() {
     }
 }
 
+/// The same by names for products, and sums of them: P = T w1 has the impulse T (w1 before + w1 behind)/2, whichever way it is written, and nothing is warned
+/// of. A product of P is named, as is the square of an impulse, which has none.
+#[test]
+fn names_for_products_have_their_impulses() {
+    let mut random = Random(23);
+    for case in 0..12 {
+        let [j1, j2] = [0; 2].map(|_| random.between(0.1, 10.0));
+        let [w1, w2] = [0; 2].map(|_| random.between(-9.0, 9.0));
+        let at = random.between(0.2, 0.8);
+        let (lock, behind) = match case % 2 {
+            0 => ("w1 = w2", (j1 * w1 + j2 * w2) / (j1 + j2)),
+            _ => ("w1 = 0", 0.0),
+        };
+        let other = if case % 2 == 0 { "T" } else { "0" };
+        let more = ["", "U = P*w1;", "U = T^2;"][case / 2 % 3];
+        let declared = if more.is_empty() { "" } else { "Real U;" };
+        let names = [
+            "P = T*w1; S = P + 2*T; der(W) = S;",
+            "der(W) = S; S - 2*T = P; T*w1 - P = 0;",
+        ];
+        let text = format!(
+            "model C\n  Real w1(start = {w1}, fixed = true), w2(start = {w2}, fixed = true), T, P, S, W(start = 0, fixed = true); {declared}\n  \
+             equation\n  {j1}*der(w1) = -T;\n  {j2}*der(w2) = {other};\n  {} {more}\n  if time >= {at} then {lock}; else T = 0; end if;\nend C;\n",
+            names[case / 6]
+        );
+        let found = solve(&text, 1.0, &[]);
+        let pull = j1 * (w1 - behind);
+        let work = 0.5 * j1 * (w1 * w1 - behind * behind);
+        let impulses = &found["events"][0]["impulses"];
+        for (name, truth) in [("T", pull), ("P", work), ("S", work + 2.0 * pull)] {
+            let told = impulses[name].as_f64().unwrap_or(f64::NAN);
+            assert!(
+                (told - truth).abs() < 1e-5 * (1.0 + truth.abs()),
+                "{name} = {told} for {truth}\n{text}\n{found}"
+            );
+        }
+        let integral = found["final"]["W"].as_f64().unwrap_or(f64::NAN);
+        assert!(
+            (integral - work - 2.0 * pull).abs() < 1e-5 * (1.0 + work.abs()),
+            "{text}"
+        );
+        let told = found["warnings"].to_string();
+        let wanted = ["", "`U = P*w1`", "`U` grows beyond all bounds"][case / 2 % 3];
+        assert_eq!(told.contains("impulse"), !more.is_empty(), "{told}");
+        assert!(
+            told.contains(wanted) && impulses["U"].is_null() != (case / 2 % 3 == 1),
+            "{found}"
+        );
+    }
+}
+
 /// What an impulse adds to an integral that the run does not follow is told.
 #[test]
 fn work_that_is_left_out_is_told() {

@@ -586,3 +586,15 @@ fn the_notebooks_are_right() {
         "here 0.2 + 0.9 = 0.6 + 0.5, and all links fit on one line.",
     );
 }
+
+/// What the comparison says that daelight has: a gradient by the adjoint. On the rod x^2 + y^2 is L^2, whose derivative is 2 L.
+#[test]
+fn gradients_are_there_as_the_comparison_says() {
+    says(
+        "docs/comparison.md",
+        "daelight has derivatives, gradients by adjoints and fits",
+    );
+    let (code, found) = json(&["solve", "pendulum", "--gradient", "x^2 + y^2", "--by", "L"]);
+    assert_eq!(code, 0);
+    close(number(&found["gradient"]["L"]), 2.0, 1e-6);
+}

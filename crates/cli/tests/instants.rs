@@ -543,3 +543,147 @@ fn freewheels_hold_and_let_go() {
         );
     }
 }
+
+/// Two events at one time T up to a few roundings, each written in several ways: a state that passes a threshold, and a time or another state that does.
+/// They are one instant, so the second reads the first one's new value, and its value before; rows of values are in the order of time.
+#[test]
+fn events_that_differ_by_rounding_are_one() {
+    let mut random = Random(29);
+    for n in 0..72 {
+        let [t, a] = [random.between(0.1, 3.0), random.between(0.3, 3.0)];
+        let x0 = random.between(-1.0, 1.0);
+        let roundings = random.below(7) as f64 - 3.0;
+        let beside = t + roundings * f64::EPSILON * t;
+        let first = match n % 4 {
+            0 => format!(
+                "Real x(start = {x0}, fixed = true); parameter Real c = {x0} + {a}*{t}; equation der(x) = {a};"
+            ),
+            1 => format!("Real x; parameter Real c = sin({t}/4); equation x = sin(time/4);"),
+            2 => format!(
+                "Real x(start = 0, fixed = true), z; parameter Real c = {}; equation z + 0.5*z^3 = {a}*time; der(x) = {a}*z;",
+                integral(a * t)
+            ),
+            _ => format!(
+                "Real x(start = 1, fixed = true), y(start = 0, fixed = true); parameter Real c = sin({t}/4); equation der(x) = -y/4; der(y) = x/4;"
+            ),
+        };
+        let first_condition = if n % 4 == 3 { "y >= c" } else { "x >= c" };
+        let second = match n / 4 % 6 {
+            0 => format!("time > {beside}"),
+            1 => format!("3*time >= {}", 3.0 * beside),
+            2 => format!("sample({beside}, 100)"),
+            3 => format!("time >= {}*3", beside / 3.0),
+            4 => format!("w >= {}", 2.0 * beside),
+            _ => format!("w^2 > {}^2", 2.0 * beside),
+        };
+        let count = format!("when {first_condition} then n = pre(n) + 1; end when;");
+        let read = format!("when {second} then m = n; q = pre(n); end when;");
+        let whens = [format!("{count} {read}"), format!("{read} {count}")];
+        let text = format!(
+            "model M discrete Integer n(start = 0, fixed = true), m(start = 0, fixed = true), q(start = 7, fixed = true); Real w(start = 0, fixed = true);\n{first}\nder(w) = 2; {}\nend M;",
+            whens[n / 24 % 2]
+        );
+        let to = format!("{}", 1.5 * t);
+        let times = format!(
+            "{},{},{},{}",
+            0.5 * t,
+            t.min(beside),
+            t.max(beside),
+            1.2 * t
+        );
+        // What radau and bdf integrate is off by more than rounding, unless it is linear in time.
+        for method in &METHODS[..if n % 4 < 2 { 4 } else { 2 }] {
+            let more = [
+                "--to",
+                &to,
+                "--method",
+                method,
+                "--save-at",
+                &times,
+                "--rtol",
+                "1e-12",
+            ];
+            let found = solve(&text, &more);
+            let values = ["n", "m", "q"].map(|name| last(&found, name));
+            assert_eq!(values, [1.0, 1.0, 0.0], "{roundings} by {method}\n{text}");
+            assert_eq!(found["events"].as_array().map(Vec::len), Some(1), "{text}");
+            let times = found["samples"]["time"].as_array().expect("times");
+            let times: Vec<f64> = times.iter().filter_map(Value::as_f64).collect();
+            assert!(times.is_sorted(), "{text}\n{times:?}");
+        }
+    }
+}
+
+/// The integral of a z over time for z + z^3/2 = a t, up to s = a t: of z (1 + 3/2 z^2).
+fn integral(s: f64) -> f64 {
+    let mut z = s;
+    for _ in 0..100 {
+        z -= (z + 0.5 * z.powi(3) - s) / (1.0 + 1.5 * z * z);
+    }
+    z * z / 2.0 + 3.0 / 8.0 * z.powi(4)
+}
+
+/// Times that are asked for in any order have their values, in that order: with events as without.
+#[test]
+fn times_may_be_asked_for_in_any_order() {
+    for when in ["", "when sample(0.5, 1) then n = pre(n) + 1; end when;"] {
+        let declared = if when.is_empty() {
+            ""
+        } else {
+            "discrete Integer n(start = 0, fixed = true);"
+        };
+        let text = format!(
+            "model M Real x(start = 0, fixed = true); {declared} equation der(x) = 1; {when} end M;"
+        );
+        let found = solve(&text, &["--to", "4", "--save-at", "3,1.25,2,0.2,3"]);
+        let row = |name: &str| {
+            let values = found["samples"][name].as_array().expect("values");
+            values
+                .iter()
+                .filter_map(Value::as_f64)
+                .collect::<Vec<f64>>()
+        };
+        assert_eq!(row("time"), [3.0, 1.25, 2.0, 0.2, 3.0], "{found}");
+        let off = row("x")
+            .into_iter()
+            .zip(row("time"))
+            .map(|(x, t)| (x - t).abs());
+        assert!(off.fold(0.0, f64::max) < 1e-9, "{found}");
+    }
+}
+
+/// The height of a ball, delayed: it touches zero at each impact, where its pieces are as short as the last digits of the time. No event is added
+/// by it, and runs end (they did not).
+#[test]
+fn the_delayed_height_of_a_ball_is_its_height_earlier() {
+    let mut random = Random(37);
+    for _ in 0..8 {
+        let [h, e] = [random.between(0.5, 3.0), random.between(0.5, 0.9)];
+        let [by, g] = [random.between(0.02, 0.6), random.between(5.0, 12.0)];
+        let fall = f64::sqrt(2.0 * h / g);
+        let (mut impacts, mut speeds) = (vec![fall], vec![e * g * fall]);
+        for _ in 0..3 {
+            impacts.push(impacts[impacts.len() - 1] + 2.0 * speeds[speeds.len() - 1] / g);
+            speeds.push(e * speeds[speeds.len() - 1]);
+        }
+        let height = |t: f64| match impacts.iter().rposition(|impact| *impact <= t) {
+            None => h - 0.5 * g * t.max(0.0).powi(2),
+            Some(last) => (speeds[last] - 0.5 * g * (t - impacts[last])) * (t - impacts[last]),
+        };
+        let to = impacts[3] - 0.1 * speeds[2] / g;
+        let text = format!(
+            "model M Real x(start = {h}, fixed = true), v(start = 0, fixed = true), d; equation der(x) = v; der(v) = -{g}; d = delay(x, {by});\n\
+             when x <= 0 then reinit(v, -{e}*pre(v)); end when; end M;"
+        );
+        for method in METHODS {
+            let found = solve(&text, &["--to", &to.to_string(), "--method", method]);
+            assert_eq!(
+                found["events"].as_array().map(Vec::len),
+                Some(3),
+                "{method}\n{text}"
+            );
+            let off = last(&found, "d") - height(to - by);
+            assert!(off.abs() < 1e-6, "{off} by {method}\n{text}");
+        }
+    }
+}

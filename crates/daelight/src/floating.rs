@@ -42,7 +42,11 @@ pub fn without_ground(system: &System) -> Option<Diagnostic> {
         None => "add an equation that fixes one of them, in the place of one that follows from the others".to_string(),
     };
     let diagnostic = Diagnostic::error(Code::Underdetermined, span, what);
-    Some(diagnostic.label("joins parts, and fixes none").help(help))
+    let label = match of_model {
+        Some(_) => "joins parts, and fixes none",
+        None => "no equation fixes this",
+    };
+    Some(diagnostic.label(label).help(help))
 }
 
 /// The connector that an unknown is the potential of, if flows are balanced there.

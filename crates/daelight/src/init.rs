@@ -10,7 +10,7 @@ use daelight_analysis::start::{
     Condition, Conflict, Others, Outcome, Remedy, SingularStart, StartRequest, find_start,
 };
 use daelight_expr::Walker;
-use daelight_lang::{Code, Diagnostic, Span, Symbol, shorten};
+use daelight_lang::{Code, Diagnostic, Origin, Span, Symbol, shorten};
 use daelight_show::{count, tidy_number};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -142,6 +142,10 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
         "fixed initial values"
     };
     let message = match &conflict.broken {
+        Some(broken) if !broken.loop_of.is_empty() => format!(
+            "{what} contradict each other around the loop of {}",
+            shorten(&broken.loop_of.join(", "), MAX_TEXT)
+        ),
         Some(broken) if broken.times_differentiated > 0 => {
             format!("{what} break a hidden constraint")
         }
@@ -233,6 +237,9 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
                     times(broken.times_differentiated),
                     shorten(text, MAX_TEXT)
                 ),
+                None if !broken.loop_of.is_empty() => {
+                    format!("around the loop, left minus right {gives}")
+                }
                 None if broken.value.is_some() => format!("left minus right {gives}"),
                 None => gives,
             },
@@ -513,6 +520,15 @@ const HAVE_VALUES: &str = "start where every equation and its derivatives have a
 /// Most equations and most values of a block that are shown.
 const MAX_SHOWN: usize = 4;
 
+/// What must be 0 in a constraint of a `lagrange`.
+fn formula_of_lagrange(system: &System, equation: usize) -> Option<String> {
+    let written = &system.written()[equation];
+    let is_constraint = matches!(written.origin, Origin::Constraint { .. });
+    let residual = system.equations().residuals()[equation];
+    let text = system.text(residual, MAX_TEXT).filter(|_| is_constraint)?;
+    Some(shorten(&text, MAX_TEXT))
+}
+
 /// The smallest set of equations that could not be solved, with the numbers that it was tried with.
 fn obstacle_diagnostic(
     system: &System,
@@ -532,14 +548,20 @@ fn obstacle_diagnostic(
             }
             _ => String::new(),
         };
+        // A `lagrange` stands for several equations: each is told by its formula.
+        let own = match row {
+            Row::Equation { equation, .. } => formula_of_lagrange(system, *equation),
+            _ => None,
+        };
+        let this = own.map_or("this".to_string(), |formula| format!("`{formula} = 0`"));
         if at > 0 {
-            diagnostic = diagnostic.related(span, format!("{order}together with this"));
+            diagnostic = diagnostic.related(span, format!("{order}together with {this}"));
             continue;
         }
         diagnostic.span = Some(span);
         diagnostic.label = match &obstacle.fault {
-            Some(_) => format!("{order}this has no value where {unknowns} is looked for"),
-            None => format!("{order}this could not be solved for {unknowns}"),
+            Some(_) => format!("{order}{this} has no value where {unknowns} is looked for"),
+            None => format!("{order}{this} could not be solved for {unknowns}"),
         };
     }
     let shown = obstacle.known.iter().take(MAX_SHOWN);

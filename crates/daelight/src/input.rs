@@ -2,7 +2,7 @@
 
 use crate::built_in::built_in_models;
 use crate::parts::parts_examples;
-use daelight_lang::{Code, Diagnostic, MAX_SOURCE_BYTES, nearest};
+use daelight_lang::{Code, Diagnostic, Loaded, MAX_SOURCE_BYTES, nearest};
 use std::io::Read;
 use std::path::Path;
 
@@ -98,6 +98,10 @@ fn unknown(model: &str) -> Diagnostic {
         (Some(near), _) => format!("did you mean {near}?"),
         (None, Some(near)) if !is_path => format!("did you mean the built-in model {near}?"),
         _ if is_path => "check the path".to_string(),
+        _ if model.contains('.') => format!(
+            "give the folder that holds `{}` with --library, or MODELICAPATH",
+            model.split('.').next().unwrap_or(model)
+        ),
         _ => "name a .mo file, or see `daelight examples`".to_string(),
     };
     let message = if is_path {
@@ -106,6 +110,23 @@ fn unknown(model: &str) -> Diagnostic {
         format!("`{model}` is neither a file nor a built-in model")
     };
     Diagnostic::placeless(Code::UnknownModel, message).help(help)
+}
+
+/// Says that a library has no class of the name that was given for a model: the text around it is not the user's.
+pub(crate) fn unknown_class(model: &str, loaded: &Loaded) -> Option<Diagnostic> {
+    let is_it = |found: &&Diagnostic| {
+        found.code == Code::UnknownType && found.message.starts_with(&format!("`{model}` is not"))
+    };
+    let found = loaded.diagnostics.iter().find(is_it)?;
+    let first = model.split('.').next().unwrap_or(model);
+    let examples = parts_examples();
+    let near = nearest(model, examples.iter().map(|example| example.name.as_str()));
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => found.help.clone().unwrap_or_default(),
+    };
+    let message = format!("the library `{first}` has no class `{model}`");
+    Some(Diagnostic::placeless(Code::UnknownModel, message).help(help))
 }
 
 /// A Modelica file with a similar name in the same folder.

@@ -93,7 +93,8 @@ use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::{Outcome, StartRequest, find_start};
 use daelight_lang::{
-    ArrayStyle, Balance, Code, Diagnostic, Hybrid, Loaded, Model, Options, UnitCheck, flat_modelica,
+    ArrayStyle, Balance, Code, Diagnostic, Hybrid, Loaded, Model, Options, SourceId, UnitCheck,
+    flat_modelica,
 };
 use daelight_singular::{Answer, Limits, Progress as Search, Question};
 
@@ -124,7 +125,11 @@ pub fn load_with(
 ) -> Result<Loaded, Box<Diagnostic>> {
     let mut options = options.clone();
     let text = text_of(model, &mut options)?;
-    Ok(load_text(&text, options, relations))
+    let loaded = load_text(&text, options, relations);
+    match input::unknown_class(model, &loaded) {
+        Some(unknown) => Err(unknown.into()),
+        None => Ok(loaded),
+    }
 }
 
 /// The text behind `MODEL`, which may be a class of a library, with the folders where libraries are looked for.
@@ -189,6 +194,30 @@ pub fn check_units(loaded: &mut Loaded, units: UnitCheck) {
         let found = daelight_lang::check_units(model, units);
         loaded.diagnostics.extend(found);
     }
+}
+
+/// What a run tells of units: how many places of the model's own text mix them, and the first one. Texts of libraries are theirs.
+pub fn unit_remark(model: &Model) -> Option<String> {
+    let found = own_units(model);
+    let first = found.first()?;
+    let places = match found.len() {
+        1 => String::new(),
+        n => format!("in {n} places, first "),
+    };
+    Some(format!(
+        "Units do not match {places}in {}: {} ({}); `daelight check` shows it in the text.",
+        model.sources.place(first.span?),
+        first.message,
+        first.label
+    ))
+}
+
+/// What is wrong with units in the model's own text.
+pub(crate) fn own_units(model: &Model) -> Vec<Diagnostic> {
+    let is_own = |found: &Diagnostic| found.span.is_some_and(|span| span.source == SourceId(0));
+    let mut found = daelight_lang::check_units(model, UnitCheck::default());
+    found.retain(is_own);
+    found
 }
 
 /// Refuses models with events, for work that knows one set of equations only.

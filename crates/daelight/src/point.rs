@@ -25,7 +25,10 @@ pub(crate) fn read_point(
         )
     };
     let bytes = read_at_most(path, MAX_BYTES).map_err(|error| unreadable(&reason(&error)))?;
-    let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
+    let document: Value = serde_json::from_slice(&bytes).map_err(|error| match error.is_eof() {
+        true => unreadable(&format!("it ends too early, in line {}", error.line())),
+        false => unreadable(&error),
+    })?;
     let values = match &document {
         Value::Object(fields) => match (fields.get("values"), fields.get("point")) {
             (Some(Value::Object(values)), _) | (_, Some(Value::Object(values))) => values,

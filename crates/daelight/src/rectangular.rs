@@ -6,7 +6,7 @@ use daelight_analysis::System;
 use daelight_analysis::index_reduction::{
     ConditionResidual, IndexReduced, LinearReduction, Refusal,
 };
-use daelight_lang::{Code, Diagnostic};
+use daelight_lang::{Code, Diagnostic, Span, shorten};
 use daelight_show::{count, tidy_number};
 
 /// Times of an interval at which conditions on the right-hand side are looked at.
@@ -100,8 +100,10 @@ pub fn contradiction(
     }
     let condition = &reduction.conditions()[worst.condition];
     let (n, m) = (system.written().len(), system.unknowns().len());
+    let components = components_of(system, &condition.equations);
     let subject = match n > m {
         true => format!("{} for {}", count(n, "equation"), count(m, "unknown")),
+        false if components.len() > 1 => format!("the components {}", components.join(", ")),
         false => "the equations".to_string(),
     };
     let time = tidy_number(worst.time);
@@ -110,28 +112,50 @@ pub fn contradiction(
         false => format!("whether {subject} contradict each other at t = {time} is unclear"),
     };
     let help = match n.saturating_sub(m) {
+        0 if components.len() > 1 => "leave out one of these components, put another one between them, or change their values".to_string(),
         0 => "change the right-hand sides, or leave out an equation; `daelight reduce` writes what the others determine".to_string(),
         many => format!("remove {}; `daelight check` lists the part that has too many", count(many, "equation")),
     };
     let residual = tidy_number(worst.residual);
-    let origin = &condition.origin;
-    let note = match condition.text.as_deref() {
-        Some(text) if text == residual => format!("{origin} gives {text} = 0"),
-        Some(text) => format!("{origin} gives {text} = 0, and that is {residual}"),
-        None => format!("{origin} gives a function of time that must be 0 and is {residual}"),
+    let origin = match components.len() {
+        0 | 1 => format!("{} gives", condition.origin.trim_start_matches("from ")),
+        _ => "together they say".to_string(),
+    };
+    // Names of components are easier to read without the quotes of Modelica.
+    let text = condition.text.as_ref().map(|text| text.replace('\'', ""));
+    let note = match text.as_deref() {
+        Some(text) if text == residual => format!("{origin} {text} = 0"),
+        Some(text) => format!("{origin} {text} = 0, and that is {residual}"),
+        None => format!("{origin} 0 for a function of time that is {residual}"),
     };
     let mut diagnostic = Diagnostic::placeless(Code::Overdetermined, message)
         .note(note)
         .help(help);
-    let mut taking_part = condition.equations.iter();
-    if let Some(first) = taking_part.next() {
-        diagnostic.span = Some(system.written()[*first].span);
-        diagnostic.label = "this takes part".to_string();
+    // An equation of a library is told with the component of the model that it belongs to.
+    let mut places: Vec<(Span, Vec<String>)> = Vec::new();
+    for &equation in &condition.equations {
+        let own = system.component_span(equation);
+        let span = own.unwrap_or(system.written()[equation].span);
+        let text = own.map(|_| format!("`{}`", shorten(&system.equation_text(equation), 60)));
+        match places.iter_mut().find(|place| place.0 == span) {
+            Some(place) => place.1.extend(text),
+            None => places.push((span, Vec::from_iter(text))),
+        }
     }
-    for equation in taking_part.take(5) {
-        diagnostic = diagnostic.related(system.written()[*equation].span, "and this");
+    let takes_part = |texts: &[String], alone: &str| match texts {
+        [] => alone.to_string(),
+        [one] => format!("{one} takes part"),
+        several => format!("{} take part", several.join(", ")),
+    };
+    let mut places = places.into_iter();
+    if let Some((span, texts)) = places.next() {
+        diagnostic.span = Some(span);
+        diagnostic.label = takes_part(&texts, "this takes part");
     }
-    Some(in_components(system, &condition.equations, diagnostic))
+    for (span, texts) in places.take(5) {
+        diagnostic = diagnostic.related(span, takes_part(&texts, "and this"));
+    }
+    Some(diagnostic)
 }
 
 /// The same at one time: a linear model that no solution goes through then, as [`settled`] sees it.
@@ -142,29 +166,18 @@ pub fn contradiction_at(system: &System, time: f64) -> Option<Diagnostic> {
     contradiction(system, &reduction, interval).filter(|_| is_told)
 }
 
-/// Adds which components equations belong to, and points at the last connection among them, which the model itself has.
-fn in_components(system: &System, equations: &[usize], mut diagnostic: Diagnostic) -> Diagnostic {
+/// The components that equations belong to, each once; connections belong to none.
+fn components_of<'a>(system: &'a System, equations: &[usize]) -> Vec<&'a str> {
     let mut components: Vec<&str> = Vec::new();
-    let mut connection = None;
     for &equation in equations {
-        let equation = &system.written()[equation];
-        let component = &*equation.instance.component;
-        let is_own = !component.is_empty() && equation.instance.flow.is_none();
+        let instance = &system.written()[equation].instance;
+        let component = &*instance.component;
+        let is_own = !component.is_empty() && instance.flow.is_none();
         if is_own && !components.contains(&component) {
             components.push(component);
         }
-        if component.is_empty() {
-            connection = Some(equation.span);
-        }
     }
-    if components.is_empty() {
-        return diagnostic;
-    }
-    diagnostic.span = connection.or(diagnostic.span);
-    diagnostic.note(format!(
-        "equations of the components {} take part",
-        components.join(", ")
-    ))
+    components
 }
 
 /// The square model behind a rectangular one, for a run between two times; `None` for a model that needs none.

@@ -174,8 +174,8 @@ fn names_to_give(model: &Model, wrong: &str) -> String {
     if let Some(unknown) = wrong.strip_suffix(".start") {
         return format!("write {unknown} for its start value");
     }
-    let own = model.parameters.iter().filter(|p| !p.is_constant);
-    let own: Vec<&str> = own.map(|p| p.name.as_str()).take(8).collect();
+    let own = model.own_parameters().map(|p| p.name.as_str());
+    let own: Vec<&str> = own.take(8).collect();
     match own.is_empty() {
         true => "the model has no parameters; name an unknown for its start value".to_string(),
         false => format!("its parameters are {}", own.join(", ")),

@@ -247,6 +247,9 @@ fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
             Ok(value) => found.help(format!(
                 "--input takes a table; for a constant write `input Real {input} = {value};`"
             )),
+            Err(_) if path.contains('(') => found.help(format!(
+                "--input takes a table; for a formula write `input Real {input} = {path};`"
+            )),
             Err(_) => found.help("check the path and its permissions"),
         }
     };
@@ -295,14 +298,14 @@ pub fn drive(model: &Model, columns: &[InputColumn]) -> Result<Driven, Box<Diagn
         let signals = positions.iter().copied().zip(signals).collect();
         System::driven(model, signals).map_err(system_error)
     };
+    let mut warnings: Vec<String> = crate::unit_remark(model).into_iter().collect();
     if columns.is_empty() {
         return Ok(Driven {
             system: system(Vec::new())?,
-            warnings: Vec::new(),
+            warnings,
         });
     }
     let orders = times_differentiated(model, &positions)?;
-    let mut warnings = Vec::new();
     let mut signals = Vec::new();
     for (column, order) in columns.iter().zip(orders) {
         let (signal, warning) = column.signal(order)?;

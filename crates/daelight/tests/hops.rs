@@ -67,9 +67,13 @@ fn balls_that_hardly_bounce_do_not_fall_through_the_floor() {
         );
         let wanted = (2.0 * d / g).sqrt() * (1.0 + e) / (1.0 - e);
         let solution = run(&text, 2.0 * wanted + 1.0, method, false);
-        let HybridEnd::Zeno { limit, .. } = &solution.end else {
+        let HybridEnd::Zeno {
+            limit, is_single, ..
+        } = &solution.end
+        else {
             panic!("{text}: ended otherwise, at {}", solution.reached);
         };
+        assert_eq!(*is_single, e == 0.0, "{text}");
         assert!(
             (limit - wanted).abs() < 1e-5 * wanted,
             "{text}: {limit} {wanted}"

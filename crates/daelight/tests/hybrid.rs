@@ -387,7 +387,7 @@ fn a_ball_comes_to_rest_at_the_limit_of_its_impacts() {
     let wanted = (2.0f64 / 9.81).sqrt() * 1.7 / 0.3;
     let model = model(BALL);
     let solution = run_to(&model, 5.0);
-    let HybridEnd::Zeno { limit, names } = &solution.end else {
+    let HybridEnd::Zeno { limit, names, .. } = &solution.end else {
         panic!("it ended otherwise, at {}", solution.reached);
     };
     close(*limit, wanted, 1e-9);

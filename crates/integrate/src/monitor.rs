@@ -15,7 +15,7 @@ use crate::problem::{Problem, equilibration, scale};
 use crate::stages::{Stages, evaluate_jacobian, same_branches};
 use crate::tolerances::DIP;
 use crate::trajectory::shift;
-use ahead::{Look, MOST_SAMPLES, PHASE};
+use ahead::{Look, PHASE, most_samples};
 
 use daelight_expr::{ExprId, Values};
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
@@ -623,9 +623,9 @@ impl<'p> Monitor<'p> {
         change
     }
 
-    /// The range, up to `window` (signed), over which [`MOST_SAMPLES`] follow the sines and cosines in the blocks, (R29).
+    /// The range, up to `window` (signed), over which samples follow the sines and cosines in the blocks, (R29).
     pub fn followed(&mut self, expansion: Expansion<'_>, window: f64) -> f64 {
-        let most = MOST_SAMPLES as f64 * PHASE;
+        let most = most_samples() as f64 * PHASE;
         let mut range = window;
         for _ in 0..f64::MANTISSA_DIGITS {
             let change = self.phase_change(expansion, range);

@@ -339,16 +339,19 @@ impl StepRule {
             // expansion point is no part of that.
             let term = |m: usize| x(m).abs() * rho.abs().powi(m as i32);
             let size = (1..4).map(term).fold(0.0, f64::max);
-            // What rounding leaves of an unknown that is zero looks like a pole.
-            let rounding = FAINT * self.size(series, s, j);
-            if term(top) <= (share * size).max(rounding) {
+            if term(top) <= share * size {
                 continue;
             }
             let m = top as f64;
+            let exponent = s as f64 - (m * (ratio(top) * rho - 1.0) + 1.0);
+            // What rounding leaves of an unknown that is zero looks like a pole.
+            if exponent < 0.0 && term(top) <= FAINT * self.size(series, s, j) {
+                continue;
+            }
             into.push(RatioFit {
                 unknown: j,
                 distance: rho,
-                exponent: s as f64 - (m * (ratio(top) * rho - 1.0) + 1.0),
+                exponent,
             });
         }
     }

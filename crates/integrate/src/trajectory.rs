@@ -163,6 +163,15 @@ impl Trajectory {
             .retain(|point| (point.time - time) * direction <= 0.0);
     }
 
+    /// Ends it at a time within its span or next to its end: beyond that its last series holds.
+    pub fn reach(&mut self, time: f64) {
+        self.end_at(time);
+        if let Some(last) = self.segments.last_mut().filter(|last| last.end != time) {
+            last.end = time;
+            self.end = None;
+        }
+    }
+
     pub(crate) fn push_point(&mut self, point: SavedPoint) {
         self.points.push(point);
     }

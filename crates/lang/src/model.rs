@@ -543,6 +543,18 @@ pub struct Model {
 }
 
 impl Model {
+    /// The parameters that the text declares: no constants, and nothing that is held between events.
+    pub fn own_parameters(&self) -> impl Iterator<Item = &Parameter> {
+        let held = self
+            .hybrid
+            .iter()
+            .flat_map(|hybrid| hybrid.held_parameters());
+        let held: std::collections::BTreeSet<usize> = held.collect();
+        let all = self.parameters.iter().enumerate();
+        all.filter(move |(at, parameter)| !parameter.is_constant && !held.contains(at))
+            .map(|(_, parameter)| parameter)
+    }
+
     /// The value of an expression of parameters alone; NaN where it is undefined.
     pub fn parameter_value(&self, expr: ExprId) -> f64 {
         self.graph

@@ -56,6 +56,10 @@ type Dimension = [i32; 7];
 const BASE: [&str; 7] = ["m", "kg", "s", "A", "K", "mol", "cd"];
 const WHOLE: i32 = 12;
 const NO_DIMENSION: Dimension = [0; 7];
+const PER_SECOND: Dimension = [0, 0, -WHOLE, 0, 0, 0, 0];
+
+/// Symbols that angles are counted with.
+const ANGLES: [&str; 4] = ["rad", "deg", "rev", "rpm"];
 
 /// Symbols of units with the exponents of their dimension and their size. Temperatures are differences: `degC` counts as K.
 const SYMBOLS: &[(&str, [i32; 7], f64)] = &[
@@ -203,7 +207,7 @@ pub fn base_units(text: &str) -> Option<BaseUnits> {
     for (symbol, exponent) in factors_of(text)? {
         let (name, one) = symbol_unit(symbol)?;
         unit = unit.times(one, exponent);
-        if matches!(name, "rad" | "deg" | "rev" | "rpm") {
+        if ANGLES.contains(&name) {
             angles += exponent;
         }
     }
@@ -282,6 +286,16 @@ enum Known {
     Is(Unit),
 }
 
+/// What a rate counts per second. A `1/s` counts neither and goes with both: a frequency is one over a period, and an angular
+/// frequency one over a time constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Counts {
+    /// Whole turns: `Hz`.
+    Turns,
+    /// Angles: `rad/s`, `rpm`.
+    Angles,
+}
+
 /// Two expressions that ought to have one dimension.
 struct Clash {
     /// The operation in which they meet; `None` for the sides of an equation.
@@ -293,6 +307,8 @@ struct Check<'a> {
     model: &'a Model,
     is_strict: bool,
     found: FastMap<ExprId, Known>,
+    /// Rates that say what they count: quantities alone, and sums of such.
+    rates: FastMap<ExprId, Counts>,
     clashes: Vec<Clash>,
 }
 
@@ -305,38 +321,57 @@ pub fn check_units(model: &Model, units: UnitCheck) -> Vec<Diagnostic> {
         model,
         is_strict: units == UnitCheck::Strict,
         found: FastMap::default(),
+        rates: FastMap::default(),
         clashes: Vec::new(),
     };
     let mut walker = Walker::new();
     let mut messages = Vec::new();
     let equations = model.equations.iter();
-    let equations = equations.map(|e| (Known::Anything, Some(e.left), e.right, e.span, true));
+    let equations = equations.map(|e| (None, Some(e.left), e.right, e.span));
     let parameters = model.parameters.iter().filter(|p| !p.is_constant);
     let parameters = parameters.map(|p| {
         let declared = &model.declarations[p.declaration];
-        (
-            declared_dimension(&declared.unit),
-            None,
-            p.definition,
-            declared.span,
-            false,
-        )
+        let own = Some(declared.unit.as_str());
+        (own, None, p.definition, declared.span)
     });
-    for (own, left, right, span, is_equation) in equations.chain(parameters) {
+    // Start values are numbers, as a rule, which fit every unit: those are compared that parameters with units give.
+    let has_unit = |value: ExprId| {
+        let symbols = Walker::new().symbols(&model.graph, &[value]).into_iter();
+        let mut symbols = symbols.map(|id| model.symbols.get(id));
+        symbols.any(|symbol| match symbol {
+            Symbol::Parameter(at) => {
+                let declaration = model.parameters[at].declaration;
+                !model.declarations[declaration].unit.is_empty()
+            }
+            _ => false,
+        })
+    };
+    let starts = model.unknowns.iter();
+    let starts = starts.filter(|u| u.velocity_of.is_none());
+    let starts = starts.flat_map(|u| {
+        let declared = &model.declarations[u.declaration];
+        let span = u.start_span.unwrap_or(declared.span);
+        let values = [u.start, u.min, u.max].into_iter().flatten();
+        let values = values.filter(|value| has_unit(*value));
+        values.map(move |value| (Some(declared.unit.as_str()), None, value, span))
+    });
+    for (own, left, right, span) in equations.chain(parameters).chain(starts) {
         let roots: Vec<ExprId> = left.into_iter().chain([right]).collect();
         check.walk(&mut walker, &roots);
-        let sides = [left.map_or(own, |left| check.of(left)), check.of(right)];
-        if let [Known::Is(a), Known::Is(b)] = sides
-            && !a.is(b)
+        let known = |expr: ExprId| (check.of(expr), check.rates.get(&expr).copied());
+        let of_declared = || (declared_dimension(own.unwrap_or("")), own.and_then(rate_of));
+        let sides = [left.map_or_else(of_declared, known), known(right)];
+        if let [(Known::Is(a), counts), (Known::Is(b), others)] = sides
+            && !mean_the_same([(a, counts), (b, others)])
         {
             let clash = Clash {
                 at: None,
                 sides: [(left.unwrap_or(right), a), (right, b)],
             };
-            messages.push(check.message(&clash, span, is_equation));
+            messages.push(check.message(&clash, span, own));
         }
         for clash in std::mem::take(&mut check.clashes) {
-            messages.push(check.message(&clash, span, is_equation));
+            messages.push(check.message(&clash, span, own));
         }
         if messages.len() >= MAX_ERRORS {
             break;
@@ -469,6 +504,32 @@ fn declared_dimension(unit: &str) -> Known {
     }
 }
 
+/// What a unit of the dimension 1/s, perhaps after differentiation, counts.
+fn rate_of(unit: &str) -> Option<Counts> {
+    let symbols = factors_of(unit)?.into_iter();
+    let names: Vec<&str> = symbols
+        .filter_map(|(s, _)| Some(symbol_unit(s)?.0))
+        .collect();
+    match names.as_slice() {
+        ["Hz"] => Some(Counts::Turns),
+        names if names.iter().any(|name| ANGLES.contains(name)) => Some(Counts::Angles),
+        _ => None,
+    }
+}
+
+/// Whether numbers in two units mean the same, where a turn is 2π to what counts angles.
+fn mean_the_same([(x, a), (y, b)]: [(Unit, Option<Counts>); 2]) -> bool {
+    let in_angles = |unit: Unit| Unit {
+        size: 2.0 * PI * unit.size,
+        ..unit
+    };
+    match (a, b) {
+        (Some(Counts::Turns), Some(Counts::Angles)) => in_angles(x).is(y),
+        (Some(Counts::Angles), Some(Counts::Turns)) => x.is(in_angles(y)),
+        _ => x.is(y),
+    }
+}
+
 impl Check<'_> {
     fn of(&self, expr: ExprId) -> Known {
         self.found.get(&expr).copied().unwrap_or(Known::Anything)
@@ -479,6 +540,12 @@ impl Check<'_> {
         for &expr in walker.reachable(&self.model.graph, roots) {
             if !self.found.contains_key(&expr) {
                 let known = self.node(expr);
+                if let Known::Is(unit) = known
+                    && unit.dimension == PER_SECOND
+                    && let Some(counts) = self.counted(expr)
+                {
+                    self.rates.insert(expr, counts);
+                }
                 self.found.insert(expr, known);
             }
         }
@@ -492,6 +559,37 @@ impl Check<'_> {
             Node::Binary(op, a, b) => self.binary(expr, op, a, b),
             Node::Select(_, a, b) => self.same(expr, a, b),
         }
+    }
+
+    /// What an expression in 1/s counts: what its quantity is declared to, or what the terms of a sum do.
+    fn counted(&self, expr: ExprId) -> Option<Counts> {
+        let of = |a: ExprId| self.rates.get(&a).copied();
+        match self.model.graph.node(expr) {
+            Node::Symbol(_) => rate_of(self.declared(expr)?),
+            Node::Unary(UnaryOp::Neg | UnaryOp::Abs, a) => of(a),
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Min | BinaryOp::Max, a, b)
+            | Node::Select(_, a, b) => of(a).or(of(b)),
+            _ => None,
+        }
+    }
+
+    /// The unit that the quantity of a symbol, or the one whose derivative it is, is declared with.
+    fn declared(&self, expr: ExprId) -> Option<&str> {
+        let model = self.model;
+        let Node::Symbol(id) = model.graph.node(expr) else {
+            return None;
+        };
+        let declaration = match model.symbols.get(id) {
+            Symbol::Time => return None,
+            Symbol::Parameter(at) => model.parameters[at].declaration,
+            Symbol::Input { input, .. } => model.inputs[input].declaration,
+            Symbol::Unknown { unknown, .. } => {
+                let of = &model.unknowns[unknown];
+                let base = of.velocity_of.unwrap_or(unknown);
+                model.unknowns[base].declaration
+            }
+        };
+        Some(&model.declarations[declaration].unit)
     }
 
     fn symbol(&mut self, symbol: Symbol) -> Known {
@@ -578,7 +676,8 @@ impl Check<'_> {
     fn same(&mut self, expr: ExprId, a: ExprId, b: ExprId) -> Known {
         match (self.of(a), self.of(b)) {
             (Known::Is(x), Known::Is(y)) => {
-                if !x.is(y) {
+                let counts = |expr| self.rates.get(&expr).copied();
+                if !mean_the_same([(x, counts(a)), (y, counts(b))]) {
                     self.clashes.push(Clash {
                         at: Some(expr),
                         sides: [(a, x), (b, y)],
@@ -655,33 +754,38 @@ impl Check<'_> {
         };
         match declaration.map(|at| model.declarations[at].unit.as_str()) {
             Some(declared) if unit_of(declared) == Some(unit) => declared.to_string(),
+            _ if self.rates.get(&expr) == Some(&Counts::Angles) => {
+                written(unit).replacen("1/s", "rad/s", 1)
+            }
             _ => written(unit),
         }
     }
 
-    fn message(&self, clash: &Clash, span: Span, is_equation: bool) -> Diagnostic {
+    /// What clashes in an equation, or in the definition of a quantity that is declared with the unit `own`.
+    fn message(&self, clash: &Clash, span: Span, own: Option<&str>) -> Diagnostic {
         let text = |expr: ExprId| {
             let text = self.model.text(expr, 400).unwrap_or_default();
             format!("`{}`", shorten(&text, 60))
         };
         let [(a, x), (b, y)] = clash.sides;
         let is_size = x.dimension == y.dimension;
+        let is_rate = x.is(y);
         let (x, y) = (self.written(a, x), self.written(b, y));
         let whole = shorten(self.model.sources.slice(span), 100);
-        let (message, label) = match clash.at {
-            None if is_equation => (
+        let (message, label) = match (clash.at, own) {
+            (None, None) => (
                 format!("the sides of `{whole}` have different units"),
                 format!("left {x}, right {y}"),
             ),
-            None => (
+            (None, Some(own)) => (
                 format!("`{whole}` gives a quantity a value of another unit"),
-                format!("the quantity is in {x}, its value in {y}"),
+                format!("the quantity is in {own}, its value in {y}"),
             ),
-            Some(at) if a == b => (
+            (Some(at), _) if a == b => (
                 format!("the argument of {} has a unit", text(at)),
                 format!("{} is in {x}", text(a)),
             ),
-            Some(_) => (
+            (Some(_), _) => (
                 format!("{} and {} have different units", text(a), text(b)),
                 format!("the first is in {x}, the second in {y}"),
             ),
@@ -689,6 +793,7 @@ impl Check<'_> {
         Diagnostic::warning(Code::UnitMismatch, span, message)
             .label(label)
             .help(match is_size {
+                _ if is_rate => "a frequency in Hz counts turns: write `2*pi` between it and an angular frequency in rad/s; `--units off` leaves the comparison out",
                 true => "numbers are used as they stand: give them in base units, or write the factor between the units; `--units off` leaves the comparison out",
                 false => "correct the equation or the `unit` of a quantity in it; `--units off` leaves the comparison out",
             })

@@ -59,7 +59,7 @@ fn faults_of_component_models_are_told_in_components() {
         ),
         (
             "model M Resistor r; Real x = r.q; end M;",
-            &["`r`, a `Resistor`, has no component `q`"],
+            &["`r` of the class `Resistor` has no component `q`"],
         ),
         (
             "model M parameter Real a = r.R; Resistor r(R = 2*a); Ground g; equation connect(r.p, g.p); end M;",

@@ -66,9 +66,23 @@ pub struct Constraints {
 impl Constraints {
     /// Finds the position constraints of a model and makes polynomials of them.
     pub fn new(model: &Model, question: &Question) -> Result<Self, Vec<Diagnostic>> {
-        let locked = locked(model, question)?;
-        let equations =
-            position_constraints(model, &locked).map_err(|diagnostic| vec![*diagnostic])?;
+        let mut locked = locked(model, question)?;
+        let mut warnings = Vec::new();
+        let equations = match position_constraints(model, &locked) {
+            Ok(equations) => equations,
+            Err(diagnostic) => {
+                let (equations, driven) =
+                    driven_constraints(model).ok_or_else(|| vec![*diagnostic])?;
+                warnings.extend(driven.iter().map(|&unknown| {
+                    format!(
+                        "`{}` is prescribed by an equation of its own, and counts as locked",
+                        model.unknowns[unknown].name
+                    )
+                }));
+                locked.extend(driven);
+                equations
+            }
+        };
         if equations.len() > MOST_CONSTRAINTS {
             let message = format!(
                 "{} constraints are too many for exact algebra",
@@ -105,7 +119,7 @@ impl Constraints {
                 denominator: (!is_number).then_some(bottom),
             });
         }
-        let mut warnings: Vec<String> = converter.warnings.iter().cloned().collect();
+        warnings.extend(converter.warnings.iter().cloned());
         let mut occurs = vec![false; converter.ring.variables().len()];
         for (_, parts) in rows.iter().flat_map(|row| row.waves.terms()) {
             for variable in parts.iter().flat_map(|p| p.variables()) {
@@ -267,9 +281,8 @@ pub fn position_constraints(
     let occurrences = Occurrences::of(model);
     let mut chosen = occurrences.chosen(|_, unknown| occurrences.is_differentiated[unknown]);
     if occurrences.has_derivative.contains(&true)
-        && let Ok(structure) = Structure::of_model(model)
+        && let Some(offsets) = times_differentiated(model)
     {
-        let offsets = &structure.offsets().equation;
         let most = chosen.iter().map(|&at| offsets[at]).max();
         chosen.retain(|&at| Some(offsets[at]) == most);
     }
@@ -286,10 +299,34 @@ pub fn position_constraints(
             "no constraints between positions were found in the model",
         )
         .note("constraints are those of lagrange, or equations without derivatives in unknowns that occur differentiated")
-        .help("write the constraints as a model of their own, without derivatives");
+        .help("nothing is singular without constraints; if the model has some, write them as a model of their own, without derivatives");
         return Err(Box::new(diagnostic));
     }
     Ok(chosen)
+}
+
+/// How often the structure differentiates each equation.
+fn times_differentiated(model: &Model) -> Option<Vec<usize>> {
+    let structure = Structure::of_model(model).ok()?;
+    Some(structure.offsets().equation.clone())
+}
+
+/// The constraints of a mechanism whose unknowns of position occur in forces too, so that where they occur tells nothing: the
+/// equations without derivatives that the structure differentiates most often, without those that prescribe one unknown, and the
+/// unknowns so prescribed.
+fn driven_constraints(model: &Model) -> Option<(Vec<usize>, Vec<usize>)> {
+    let occurrences = Occurrences::of(model);
+    let offsets = times_differentiated(model)?;
+    let without_derivatives = occurrences.chosen(|_, _| true);
+    let most = without_derivatives.iter().map(|&at| offsets[at]).max()?;
+    let (prescribing, chosen): (Vec<usize>, Vec<usize>) = without_derivatives
+        .into_iter()
+        .filter(|&at| most > 0 && offsets[at] == most)
+        .partition(|&at| occurrences.only_prescribe(&[at]));
+    let driven = (prescribing.iter())
+        .map(|&at| occurrences.unknowns[at][0])
+        .collect();
+    (!chosen.is_empty()).then_some((chosen, driven))
 }
 
 /// Where unknowns occur, and where they occur differentiated.

@@ -32,7 +32,8 @@ use crate::locus::BlockLoci;
 use crate::locus_zeros::factor_zeros;
 use crate::outcome::{Because, Indices};
 use crate::singular_loci::{
-    Around, FoundLoci, SingularLocus, Source, locus_values, nearest_locus, singular_loci,
+    Around, FoundLoci, SingularLocus, Source, locus_values, nearest_factor, nearest_locus,
+    singular_loci,
 };
 use crate::stall::stall_is_singular;
 use crate::structure::StructurallySingular;
@@ -320,6 +321,20 @@ impl Passport {
         let blocks = self.blocks.as_deref()?;
         let (at, distance) = nearest_locus(system, &source, blocks, time, jet)?;
         Some((self.loci.get(at)?, distance))
+    }
+
+    /// What comes closest to zero at a jet in the determinant of the block with these equations of the model, and its distance from
+    /// zero; also where no finite values make it zero.
+    pub fn nearest_factor(
+        &self,
+        system: &System,
+        equations: &[usize],
+        time: f64,
+        jet: &TaylorJet,
+    ) -> Option<(String, f64)> {
+        let source = source_of(self.structural.as_ref())?;
+        let blocks = self.blocks.as_deref()?;
+        nearest_factor(system, &source, blocks, equations, (time, jet))
     }
 
     /// The expressions that vanish on the singular loci, each with its values at jets of some times.

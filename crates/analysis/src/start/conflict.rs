@@ -7,6 +7,7 @@ use crate::hidden::hidden_constraints;
 use crate::initial::{Closeness, ConsistentPoint, Finder, Request, Row, TaylorJet, nominal};
 use crate::tolerances::{BESIDE, FAR_OFF};
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// More conditions than needed are accepted when they hold to this, relative to their terms.
@@ -47,6 +48,9 @@ pub struct Broken {
     pub value: Option<f64>,
     /// Further conditions on unknowns in it, which are as given.
     pub involved: Vec<Condition>,
+    /// Of an equation in a component: components in whose equations the contradiction is as well, since leaving out one of those lets
+    /// the conditions hold too. They form a loop with its own.
+    pub loop_of: Vec<Arc<str>>,
 }
 
 /// A condition to give up, and what happens then.
@@ -331,7 +335,12 @@ impl Judge<'_, '_> {
                 .iter()
                 .filter(|c| !conflicting.contains(c) && is_seen(c));
             let is_decided = self.is_decided(request, row, &jet, value);
+            let loop_of = match is_decided {
+                true => self.loop_of(request, &candidates, (order, equation)),
+                false => Vec::new(),
+            };
             let broken = Broken {
+                loop_of,
                 involved: further.copied().collect(),
                 equation,
                 together_with: Vec::new(),
@@ -389,7 +398,42 @@ impl Judge<'_, '_> {
             text: None,
             value: None,
             involved: Vec::new(),
+            loop_of: Vec::new(),
         })
+    }
+
+    /// The components of all equations that are broken as well as one of a component, if its contradiction runs through several.
+    fn loop_of(
+        &mut self,
+        request: &Request,
+        candidates: &[(usize, usize)],
+        (order, equation): (usize, usize),
+    ) -> Vec<Arc<str>> {
+        let written = self.system.written();
+        let component_of = |equation: usize| Arc::clone(&written[equation].instance.component);
+        let mut found = vec![component_of(equation)];
+        if found[0].is_empty() {
+            return Vec::new();
+        }
+        for &(_, other) in candidates.iter().filter(|candidate| candidate.0 == order) {
+            let component = component_of(other);
+            if component.is_empty() || found.contains(&component) || self.out_of_time() {
+                continue;
+            }
+            let row = Row::Equation {
+                equation: other,
+                order,
+            };
+            let jet = (self.finder).without_rows(request, &[row], self.bare, self.deadline);
+            let residual = jet.and_then(|jet| Some(self.finder.residuals(&[row], &jet)?[0].0));
+            if residual.is_some_and(|relative| relative > ACCEPTED) {
+                found.push(component);
+            }
+        }
+        match found.len() {
+            1 => Vec::new(),
+            _ => found,
+        }
     }
 
     /// Whether a row that is left out has the same residual where the rest holds elsewhere, searched from both sides of a jet.

@@ -235,7 +235,8 @@ locus-zero, where a singular locus vanishes (locus-zero:cos(x3) of a quantity).
 
 The last --over changes fastest. A point that fails is a row with its reason.
 Rows are kept in FILE.partial until all are there; Ctrl-C leaves it, --resume
-goes on with it. Parts of --shard, without their first lines, are the whole.
+goes on with it. The parts of --shard, one after the other and without their
+first lines, are the whole table.
 
 Exit status: 0 all points are measured, whatever they gave; 1 the model is at
 fault; 2 wrong usage; 4 interrupted.")]
@@ -311,9 +312,9 @@ Examples:
 
 In co-simulation the FMU brings daelight's own methods along, so that models of
 any index and models with events work; models without events are for model
-exchange too. Where the solution ends, at a
-singularity, the step ends there and a message says why. Inputs that nobody
-sets follow the model's own signals. Without --out the file is MODELNAME.fmu.",
+exchange too. Where the solution ends, at a singularity, the step ends there
+and a message says why. Inputs that nobody sets follow the model's own signals.
+Without --out the file is MODELNAME.fmu.",
         mut_arg("json", |json| json.hide(true)))]
     Fmu(FmuArgs),
 
@@ -358,7 +359,8 @@ Examples:
   daelight plot bench/results/solve.csv --work-precision
 
 The first column of a table is the time. A name may stand for all elements of
-an array. Expressions are written as in a model, in the columns and the time. Without names all columns are drawn, those of similar size together.
+an array. Expressions are written as in a model, in the columns and the time.
+Without names all columns are drawn, those of similar size together.
 Several tables are compared column by column; --difference subtracts the first
 one, interpolated at the times of the others.
 --report takes what `solve --json` printed and marks its singular times.

@@ -1,7 +1,7 @@
 //! What commands on one model take: which model, at which point.
 
 use super::picture::{PictureArgs, StructurePictureWord};
-use super::values::{duration, interval, number};
+use super::values::{duration, folder, interval, number};
 use clap::{Args, ValueEnum};
 use daelight_lang::UnitCheck;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub struct ModelArgs {
     pub model: String,
 
     /// A folder with Modelica libraries; may be given several times, and comes before MODELICAPATH.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub library: Vec<PathBuf>,
 
     /// Give a parameter another value; for an element of an array: "a[3]=0.02".

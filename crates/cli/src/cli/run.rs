@@ -297,7 +297,7 @@ pub struct FitArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
 
-    /// The part of all trials whose intervals are to hold the truth.
+    /// How often the intervals are to hold the true values, from 0 to 1.
     #[arg(long, value_name = "NUMBER", default_value_t = 0.95, allow_hyphen_values = true, value_parser = number)]
     pub confidence: f64,
 

@@ -1,5 +1,6 @@
 //! Words of the command line as values: durations, sizes, names, intervals.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A list of names.
@@ -13,6 +14,15 @@ const MOST_PIXELS: u32 = 50_000_000;
 pub fn number(text: &str) -> Result<f64, String> {
     let wrong = "not a number; write it without a unit, such as 2, -0.5 or 1e-3";
     text.trim().parse().map_err(|_| wrong.to_string())
+}
+
+/// A folder that is there.
+pub fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.is_dir() {
+        true => Ok(path),
+        false => Err("there is no such folder".to_string()),
+    }
 }
 
 /// How many of something.

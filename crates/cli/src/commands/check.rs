@@ -74,12 +74,12 @@ fn summary(model: &Model, balance: &Balance, floats: bool) -> String {
             count(model.unknowns.len(), "unknown"),
         ),
     ];
-    let free = model
-        .parameters
-        .iter()
-        .filter(|parameter| !parameter.is_constant)
-        .count();
-    let mut rest = vec![count(free, "parameter")];
+    let mut rest = vec![count(model.own_parameters().count(), "parameter")];
+    let discrete = model.hybrid.iter().flat_map(|hybrid| &hybrid.variables);
+    let discrete = discrete.filter(|variable| !variable.is_hidden).count();
+    if discrete > 0 {
+        rest.push(count(discrete, "discrete variable"));
+    }
     if !model.inputs.is_empty() {
         rest.push(count(model.inputs.len(), "input"));
     }

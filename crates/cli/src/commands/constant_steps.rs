@@ -175,7 +175,10 @@ fn refused(
             "choose a shorter step".to_string(),
         ),
         NoFixedRun::Steps(FixedError::Steps { length }) => (
-            format!("the interval has {length} steps"),
+            format!(
+                "the interval has {} steps, which is no whole number",
+                daelight_show::short(length)
+            ),
             "choose a step that divides it, and at least as many steps as the order".to_string(),
         ),
         NoFixedRun::Steps(FixedError::Input(error)) => {

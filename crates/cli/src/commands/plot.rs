@@ -274,7 +274,15 @@ fn unreadable(path: &Path, because: &str) -> Wrong {
             "{} is not a table that can be read: {because}",
             path.display()
         ),
-        "a table has names in its first line and the time in its first column".to_string(),
+        match path.extension().is_some_and(|ending| ending == "mo") {
+            true => format!(
+                "draw a run with `daelight solve {0} --plot run.svg`, or write a table first: `daelight solve {0} --out run.csv`",
+                path.display()
+            ),
+            false => {
+                "a table has names in its first line and the time in its first column".to_string()
+            }
+        },
     )
 }
 

@@ -3,6 +3,7 @@
 //! Section 5 of `docs/theory/hybrid.md`.
 
 use super::{Driver, HybridEnd, ROUNDING};
+use crate::estimate::TOLD;
 use crate::observe::WayBack;
 use crate::record::JUMP;
 use crate::solve::{SAFETY, Solution};
@@ -26,6 +27,8 @@ pub(super) struct Past {
     is_discrete: bool,
     /// What it was last, if so.
     latest: f64,
+    /// The greatest that it was.
+    size: f64,
 }
 
 /// The signals that stand for calls of `delay`, and the inputs they are.
@@ -50,6 +53,7 @@ impl Past {
             jumps: VecDeque::new(),
             is_discrete: rests.inputs.contains(&delay.input),
             latest: f64::NAN,
+            size: 0.0,
         };
         signals.iter().zip(&hybrid.delays).map(past).collect()
     }
@@ -71,7 +75,9 @@ impl Past {
         let begins = steps.first()?.start;
         let before = self.value_before(begins + self.by);
         let first = leg.series(&mut jet, begins)?[0];
-        if (first - before).abs() > JUMP * first.abs().max(before.abs()) {
+        // What is zero but for what the run may be off by does not jump.
+        let least = TOLD / SAFETY * most * self.size.max(first.abs());
+        if (first - before).abs() > (JUMP * first.abs().max(before.abs())).max(least) {
             self.jumps.push_back((begins + self.by, first));
         }
         let mut from = begins;
@@ -83,10 +89,15 @@ impl Past {
             let mut halvings = 0;
             loop {
                 let is_late = || deadline.is_some_and(|deadline| Instant::now() > deadline);
-                let is_least = n_steps == 1 && (halvings == SCAN_ORDER || is_late());
-                let series = leg.series(&mut jet, 0.5 * (from + to))?;
-                if is_least || leg.fits(&mut jet, &series, (from, to), most)? {
+                let middle = 0.5 * (from + to);
+                let is_short = middle == from || middle == to;
+                let is_least = n_steps == 1 && (halvings == SCAN_ORDER || is_short || is_late());
+                let series = leg.series(&mut jet, middle)?;
+                if is_least
+                    || leg.fits(&mut jet, &series, (from, to), (most, ROUNDING * self.size))?
+                {
                     self.signal.extend(to + self.by, &series);
+                    self.size = self.size.max(series[0].abs());
                     break;
                 }
                 if n_steps > 1 {
@@ -94,7 +105,7 @@ impl Past {
                     to = ends[at + n_steps - 1];
                 } else {
                     halvings += 1;
-                    to = 0.5 * (from + to);
+                    to = middle;
                 }
             }
             from = to;
@@ -182,18 +193,19 @@ impl Leg<'_> {
         jet: &mut Jet,
         series: &[f64],
         (from, to): (f64, f64),
-        most: f64,
+        (most, least): (f64, f64),
     ) -> Option<bool> {
         let long = 0.5 * (to - from);
         let size = |order: usize| series[order].abs() * long.powi(order as i32);
         let greatest = (0..=SCAN_ORDER).map(size).fold(0.0, f64::max);
-        if size(SCAN_ORDER) + size(SCAN_ORDER - 1) > most * greatest {
+        let most = (most * greatest).max(least);
+        if size(SCAN_ORDER) + size(SCAN_ORDER - 1) > most {
             return Some(false);
         }
         // Up to the end of its own step: the piece behind it meets it within rounding, which no halving lessens.
         for (time, offset) in [(from, -long), (to.next_down(), long)] {
             let value = series.iter().rev().fold(0.0, |sum, c| c + offset * sum);
-            if (self.series(jet, time)?[0] - value).abs() > most * greatest {
+            if (self.series(jet, time)?[0] - value).abs() > most {
                 return Some(false);
             }
         }

@@ -191,6 +191,12 @@ impl Driver<'_> {
             }
             let holds = match relation.by {
                 ChangedBy::Events => continue,
+                ChangedBy::Unknowns if self.crossed.contains(&at) => {
+                    match self.crosses(at, on_border) {
+                        Some(holds) => holds,
+                        None => continue,
+                    }
+                }
                 ChangedBy::Time { after, .. } => {
                     let limit = self.layout.limits + at;
                     let limit = self.program.value(limit, &self.point, &self.values);
@@ -248,6 +254,21 @@ impl Driver<'_> {
             }
             self.values[relation.parameter] = holds;
         }
+    }
+
+    /// What a relation is that changes within the present instant: at its beginning it has changed, whatever the numbers of its time say.
+    /// Later it keeps that, unless the event has moved its sides.
+    fn crosses(&mut self, relation: usize, on_border: OnBorder) -> Option<bool> {
+        let place = self.layout.relations + relation;
+        let held = self.values[self.hybrid.relations[relation].parameter] != 0.0;
+        let holds = self.program.value(place, &self.point, &self.values) != 0.0;
+        if on_border == OnBorder::Located {
+            if holds == held {
+                self.released.push(relation);
+            }
+            return Some(!held);
+        }
+        self.was_moved(place).then_some(holds)
     }
 
     /// Whether a relation by its position is on its border, in the present mode and at the present point.
@@ -385,17 +406,6 @@ impl Driver<'_> {
         is_clear
     }
 
-    pub(super) fn is_now(&self, time: f64) -> bool {
-        (self.point.time - time).abs() <= self.instant_long()
-    }
-
-    /// How long an instant is: times closer than that are one as far as numbers tell. Next to zero numbers are closer than any
-    /// time that can be told from the start.
-    pub(super) fn instant_long(&self) -> f64 {
-        let span = (self.out.to - self.out.from).abs();
-        ROUNDING * self.point.time.abs().max(f64::EPSILON * span)
-    }
-
     /// Whether a relation changed back and forth at this instant though nothing was set: then its numbers are rounding, and it rests.
     pub(super) fn has_flipped(&self, relation: usize) -> bool {
         let (time, count) = self.flips[relation];
@@ -512,6 +522,7 @@ impl Driver<'_> {
             }
             self.settle(&mut reinitialised)?;
         }
+        self.crossed.clear();
         self.look_for_hidden_hop(&before, !reinitialised.is_empty());
         self.trace_mode();
         reinitialised.append(&mut self.jumped);

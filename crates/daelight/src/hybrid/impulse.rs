@@ -3,10 +3,10 @@
 //! Implicit Euler steps of F(t, x, x') = 0 in the new mode, as many as the index asks for, with h towards 0; section 3 of
 //! `docs/theory/hybrid.md`.
 
-use super::MAX_ROUNDS;
+use super::{MAX_ROUNDS, ROUNDING};
 use crate::record::JUMP;
-use daelight_analysis::System;
 use daelight_analysis::initial::MAX_DENSE_ROWS;
+use daelight_analysis::{Evaluator, System};
 use daelight_linalg::{Lu, Mat};
 
 /// Values after a jump, and the impulses of unknowns that have them.
@@ -15,11 +15,20 @@ pub(super) struct Jumped {
     pub impulses: Vec<(usize, f64)>,
     /// Equations in which an impulse meets what jumps with it, and which give no work: their jumps hang on the course of the impulse.
     open: Vec<usize>,
+    /// Unknowns that grow beyond all bounds as the instant shrinks: squares of impulses.
+    boundless: Vec<usize>,
 }
 
 impl Jumped {
-    /// Names the equations whose jumps hang on the course of the impulse.
+    /// Names the equations whose jumps hang on the course of the impulse, and what has no impulse since it grows faster than one.
     pub fn tell(&self, system: &System, time: f64, warnings: &mut Vec<String>) {
+        for &unknown in &self.boundless {
+            let name = &system.unknowns()[unknown].name;
+            let told = format!(
+                "At t = {time} `{name}` grows beyond all bounds with the impulse, and has no impulse itself: its integral over that time has no value."
+            );
+            super::values::note_once(warnings, &told);
+        }
         for &row in &self.open {
             let line = system.equation_line(row);
             let text = system.equation_text(row);
@@ -81,106 +90,229 @@ pub(super) fn jump(
     for unknown in (0..n).filter(|&u| is_differentiated[u]) {
         values[unknown] = 2.0 * values[unknown] - second[tail + unknown];
     }
-    let impulses: Vec<(usize, f64)> = (0..n)
-        .filter(|&u| !is_differentiated[u])
-        .filter(|&u| after[u].abs() > JUMP * span && after[u].abs() > 0.75 * before[u].abs())
-        .map(|u| (u, 2.0 * after[u] - before[u]))
-        .collect();
-    let open = take_work(system, time, from, (&mut values, &impulses), JUMP * span);
-    Some(Jumped {
+    // An impulse has a limit as well; the square of one doubles with each halving.
+    let grows = |u: usize| after[u].abs() > 1.5 * before[u].abs();
+    let has_impulse = |u: usize| {
+        let sizes = [before[u].abs(), after[u].abs()];
+        !is_differentiated[u] && sizes[1] > JUMP * span && sizes[1] > 0.75 * sizes[0]
+    };
+    let boundless: Vec<usize> = (0..n).filter(|&u| has_impulse(u) && grows(u)).collect();
+    let mut impulses = vec![0.0; n];
+    for unknown in (0..n).filter(|&u| has_impulse(u) && !grows(u)) {
+        impulses[unknown] = 2.0 * after[unknown] - before[unknown];
+    }
+    let mut way = Way {
+        system,
+        evaluator: system.evaluator(),
+        time,
+        is_differentiated,
+        from,
         values,
         impulses,
+        products: Vec::new(),
+        h: JUMP * span,
+    };
+    let open = way.take_work();
+    let impulses = way.impulses.iter().copied().enumerate();
+    Some(Jumped {
+        impulses: impulses.filter(|(_, size)| *size != 0.0).collect(),
+        values: way.values,
+        boundless,
         open: open.unwrap_or_default(),
     })
 }
 
-/// Gives integrals that nothing else reads (`der(W) = F*v`) the work of the impulses, (H4a), and tells the other equations in which an
-/// impulse meets what jumps with it.
-fn take_work(
-    system: &System,
+/// The straight way from before to after, with the impulses spread evenly.
+struct Way<'a> {
+    system: &'a System,
+    evaluator: Evaluator,
     time: f64,
-    from: &[f64],
-    (values, impulses): (&mut [f64], &[(usize, f64)]),
+    is_differentiated: Vec<bool>,
+    from: &'a [f64],
+    /// Values behind the jump.
+    values: Vec<f64>,
+    /// The impulse of each unknown, 0 where there is none.
+    impulses: Vec<f64>,
+    /// Equations that give an impulse as a product, with its unknown.
+    products: Vec<(usize, usize)>,
     h: f64,
-) -> Option<Vec<usize>> {
-    let equations = system.equations();
-    let wide = over_the_instant(system, time, (from, values), impulses, h)?;
-    let narrow = over_the_instant(system, time, (from, values), impulses, 0.5 * h)?;
-    let mut evaluator = system.evaluator();
-    evaluator.set_time(time);
-    evaluator.set(0, values);
-    evaluator.set(1, &vec![0.0; values.len()]);
-    evaluator.jacobians().ok()?;
-    let rates = equations.pattern(1);
-    let is_read = |unknown: u32| {
-        let read = rates.columns().iter().filter(|&&c| c == unknown);
-        equations.pattern(0).columns().contains(&unknown) || read.count() > 1
-    };
-    let greatest = impulses.iter().map(|(_, size)| size.abs());
-    let greatest = greatest.fold(0.0, f64::max);
-    let mut open = Vec::new();
-    for row in (0..values.len()).filter(|&row| !rates.row(row).is_empty()) {
-        let left = 2.0 * narrow[row] - wide[row];
-        let moved = rates.row(row).map(|position| {
-            let unknown = rates.columns()[position] as usize;
-            (evaluator.entry(1, position) * (values[unknown] - from[unknown])).abs()
-        });
-        // Rounding of what else jumps is nothing either.
-        let least = moved.fold(JUMP * greatest, f64::max);
-        if left.abs() <= JUMP * least {
-            continue;
-        }
-        let position = rates.row(row).start;
-        let unknown = rates.columns()[position];
-        let slope = evaluator.entry(1, position);
-        match rates.row(row).len() == 1 && !is_read(unknown) && slope != 0.0 {
-            true => values[unknown as usize] -= left / slope,
-            false => open.push(row),
-        }
-    }
-    Some(open)
 }
 
-/// What equations with derivatives leave over the instant, if all that jumps goes straight from before to after, with the impulses
-/// spread evenly: by Simpson's rule, times h.
-fn over_the_instant(
-    system: &System,
-    time: f64,
-    (from, to): (&[f64], &[f64]),
-    impulses: &[(usize, f64)],
-    h: f64,
-) -> Option<Vec<f64>> {
-    let mut evaluator = system.evaluator();
-    let mut residuals = vec![0.0; from.len()];
-    let mut sums = vec![0.0; from.len()];
-    let steps = from.iter().zip(to).map(|(a, b)| (b - a) / h);
-    let rates: Vec<f64> = steps.collect();
-    let is_differentiated = |u: usize| {
-        system
-            .equations()
-            .pattern(1)
-            .columns()
-            .contains(&(u as u32))
-    };
-    for (place, weight) in [(0.0, 1.0), (0.5, 4.0), (1.0, 1.0)] {
-        let mut x: Vec<f64> = (0..from.len())
-            .map(|u| match is_differentiated(u) {
-                true => from[u] + place * (to[u] - from[u]),
-                false => to[u],
+/// What equations leave along the way, and what that is measured by.
+struct Left {
+    rows: Vec<f64>,
+    /// The greatest term of each equation over the instant.
+    sizes: Vec<f64>,
+    /// Equations whose derivatives change along the way: in the others nothing meets an impulse.
+    bent: Vec<bool>,
+}
+
+impl Way<'_> {
+    /// Gives integrals that nothing else reads (`der(W) = F*v`), and names for products (`P = F*v`), the work of the impulses, (H4a); tells
+    /// the other equations in which an impulse meets what jumps with it.
+    fn take_work(&mut self) -> Option<Vec<usize>> {
+        let left = self.left()?;
+        let bent = (0..self.values.len()).filter(|&row| left.bent[row]);
+        let bent: Vec<usize> = bent.collect();
+        let mut open = Vec::new();
+        for &row in &bent {
+            if self.left()?.is_open(row) && !self.close(row, &mut Vec::new())? {
+                open.push(row);
+            }
+        }
+        // A product is not spread evenly: what multiplies it further hangs on its course.
+        for (row, unknown, _) in self.system.equations().pattern(0).iter() {
+            let is_product = self.products.iter().any(|product| product.1 == unknown);
+            let is_own = self.products.contains(&(row, unknown));
+            if is_product && !is_own && bent.contains(&row) && !open.contains(&row) {
+                open.push(row);
+            }
+        }
+        Some(open)
+    }
+
+    /// Lets an equation hold along the way by what it alone determines: whether it does, together with those that read this.
+    fn close(&mut self, row: usize, closed: &mut Vec<usize>) -> Option<bool> {
+        if closed.contains(&row) {
+            return Some(false);
+        }
+        closed.push(row);
+        let equations = self.system.equations();
+        let rates = equations.pattern(1);
+        let left = self.left()?.rows[row];
+        self.go_to(1.0, self.h);
+        self.evaluator.jacobians().ok()?;
+        if let Some(position) = rates.row(row).next() {
+            let (unknown, slope) = (rates.columns()[position], self.evaluator.entry(1, position));
+            let is_read = equations.pattern(0).columns().contains(&unknown)
+                || rates.columns().iter().filter(|&&c| c == unknown).count() > 1;
+            let is_own = rates.row(row).len() == 1 && !is_read && slope != 0.0;
+            if is_own {
+                self.values[unknown as usize] -= left / slope;
+            }
+            return Some(is_own);
+        }
+        let candidates: Vec<(usize, f64)> = equations
+            .pattern(0)
+            .row(row)
+            .map(|position| {
+                let unknown = equations.pattern(0).columns()[position] as usize;
+                (unknown, self.evaluator.entry(0, position))
             })
             .collect();
-        for &(unknown, impulse) in impulses {
-            x[unknown] = impulse / h;
+        for (unknown, slope) in candidates {
+            if self.is_differentiated[unknown] || slope == 0.0 || !left.is_finite() {
+                continue;
+            }
+            let before = (self.values.clone(), self.impulses.clone(), closed.len());
+            self.impulses[unknown] -= left / slope;
+            if self.holds(row, unknown, closed)? {
+                self.products.push((row, unknown));
+                return Some(true);
+            }
+            (self.values, self.impulses) = (before.0, before.1);
+            closed.truncate(before.2);
         }
-        evaluator.set_time(time);
-        evaluator.set(0, &x);
-        evaluator.set(1, &rates);
-        evaluator.residuals(&mut residuals).ok()?;
-        for (sum, residual) in sums.iter_mut().zip(&residuals) {
-            *sum += weight / 6.0 * h * residual;
-        }
+        Some(false)
     }
-    Some(sums)
+
+    /// Whether an equation holds with a new impulse of an unknown, and all others that read it do or can be made to.
+    fn holds(&mut self, row: usize, unknown: usize, closed: &mut Vec<usize>) -> Option<bool> {
+        if self.left()?.is_open(row) {
+            return Some(false);
+        }
+        let entries = self.system.equations().pattern(0).iter();
+        let readers = entries.filter(|entry| entry.1 == unknown && entry.0 != row);
+        let readers: Vec<usize> = readers.map(|entry| entry.0).collect();
+        for reader in readers {
+            let left = self.left()?;
+            // Those that multiply it are named.
+            let is_named = left.bent[reader] && !closed.contains(&reader);
+            if left.is_open(reader) && !is_named && !self.close(reader, closed)? {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Puts a place of the way, for an instant of a length.
+    fn go_to(&mut self, place: f64, h: f64) {
+        let unknowns = 0..self.values.len();
+        let x: Vec<f64> = unknowns
+            .map(|u| match (self.is_differentiated[u], self.impulses[u]) {
+                (true, _) => self.from[u] + place * (self.values[u] - self.from[u]),
+                (false, 0.0) => self.values[u],
+                (false, impulse) => impulse / h,
+            })
+            .collect();
+        let steps = self.from.iter().zip(&self.values);
+        let rates: Vec<f64> = steps.map(|(a, b)| (b - a) / h).collect();
+        self.evaluator.set_time(self.time);
+        self.evaluator.set(0, &x);
+        self.evaluator.set(1, &rates);
+    }
+
+    /// What the equations leave over the instant, by Simpson's rule, for lengths towards 0.
+    fn left(&mut self) -> Option<Left> {
+        let n = self.values.len();
+        let mut residuals = vec![0.0; n];
+        let mut left = Left {
+            rows: vec![0.0; n],
+            sizes: vec![0.0; n],
+            bent: vec![false; n],
+        };
+        // 2 f(h/2) - f(h) is the limit up to h^2.
+        for (h, factor) in [(self.h, -1.0), (0.5 * self.h, 2.0)] {
+            let mut first: Vec<f64> = Vec::new();
+            for (place, weight) in [(0.0, 1.0), (0.5, 4.0), (1.0, 1.0)] {
+                self.go_to(place, h);
+                self.evaluator.residuals(&mut residuals).ok()?;
+                for (sum, residual) in left.rows.iter_mut().zip(&residuals) {
+                    *sum += factor * weight / 6.0 * h * residual;
+                }
+                self.look_at_terms(&mut left, &mut first)?;
+            }
+        }
+        let sizes = left.sizes.iter();
+        let greatest = sizes.fold(0.0, |a: f64, b| a.max(*b));
+        for size in &mut left.sizes {
+            *size = size.max(JUMP * greatest);
+        }
+        Some(left)
+    }
+
+    /// Measures the terms of the equations over the instant, and compares their derivatives with those where it begins.
+    fn look_at_terms(&mut self, left: &mut Left, first: &mut Vec<f64>) -> Option<()> {
+        self.evaluator.jacobians().ok()?;
+        let mut at = 0;
+        for order in [0, 1] {
+            for (row, unknown, position) in self.system.equations().pattern(order).iter() {
+                let entry = self.evaluator.entry(order, position);
+                let moves = match order {
+                    0 => self.impulses[unknown],
+                    _ => self.values[unknown] - self.from[unknown],
+                };
+                left.sizes[row] = left.sizes[row].max((entry * moves).abs());
+                match first.get(at) {
+                    None => first.push(entry),
+                    Some(&known) => {
+                        let size = known.abs().max(entry.abs());
+                        left.bent[row] |= (entry - known).abs() > ROUNDING * size;
+                    }
+                }
+                at += 1;
+            }
+        }
+        Some(())
+    }
+}
+
+impl Left {
+    /// Whether an equation leaves more than rounding.
+    fn is_open(&self, row: usize) -> bool {
+        let left = self.rows[row].abs();
+        left.is_nan() || left > JUMP * self.sizes[row]
+    }
 }
 
 /// One implicit Euler step: F(t, x, (x - from)/h) = 0. Unknowns without a derivative are scaled by h, as are equations with one.

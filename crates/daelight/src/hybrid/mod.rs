@@ -9,6 +9,7 @@ mod border;
 mod delay;
 mod event;
 mod impulse;
+mod instant;
 mod lead;
 mod mode;
 mod program;
@@ -120,6 +121,8 @@ pub enum HybridEnd {
         limit: f64,
         /// The conditions.
         names: Vec<String>,
+        /// Whether one event alone stops what it sets: a plastic impact.
+        is_single: bool,
     },
     /// A whole number is too large to be known.
     TooLarge {
@@ -245,6 +248,8 @@ struct Driver<'m> {
     staying: Vec<bool>,
     /// Relations that left their border at the last event: they are what they are behind it.
     released: Vec<usize>,
+    /// Relations that change within the present instant, whatever their numbers at its time say.
+    crossed: Vec<usize>,
     /// When the work began.
     since: std::time::Instant,
     /// The point and the parameters when the present event began.
@@ -390,6 +395,7 @@ impl<'m> Driver<'m> {
             resting: vec![false; hybrid.relations.len()],
             staying: vec![false; hybrid.relations.len()],
             released: Vec::new(),
+            crossed: Vec::new(),
             since: std::time::Instant::now(),
             began: None,
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
@@ -495,6 +501,7 @@ impl<'m> Driver<'m> {
         if limit.is_infinite() {
             return Some(HybridEnd::Accumulation { names });
         }
+        let is_single = self.is_plastic();
         let rests = match self.options.rests_at_zeno {
             true => self.come_to_rest(),
             false => Ok(false),
@@ -507,13 +514,18 @@ impl<'m> Driver<'m> {
                     Some(_) => "its sides stay equal, as long as that takes a push and no pull",
                     None => "what they set rests",
                 };
-                self.out.warnings.push(format!(
-                    "Events ({}) accumulate at t = {limit}; from there on {how}.",
-                    names.join(", ")
-                ));
+                let causes = names.join(", ");
+                self.out.warnings.push(match is_single {
+                    true => format!("At t = {limit} ({causes}) something is stopped and led back at once; from there on {how}."),
+                    false => format!("Events ({causes}) accumulate at t = {limit}; from there on {how}."),
+                });
                 None
             }
-            Ok(false) => Some(HybridEnd::Zeno { limit, names }),
+            Ok(false) => Some(HybridEnd::Zeno {
+                limit,
+                names,
+                is_single,
+            }),
             Err(end) => Some(end),
         }
     }
@@ -644,7 +656,8 @@ impl<'m> Driver<'m> {
             solution.run.trajectory.end_at(time);
             solution.run.stop = StopReason::Stopped { time };
         }
-        let reached = solution.reached();
+        self.end_leg(&mut solution, struck.is_none());
+        let reached = self.point.time;
         self.out.reached = reached;
         match self.out.spans.last_mut() {
             Some(span) if span.0 == self.mode => span.2 = reached,
@@ -657,23 +670,9 @@ impl<'m> Driver<'m> {
             let why = "a delayed expression has no value".to_string();
             return Err(HybridEnd::NoPoint { why });
         }
-        let system = &self.modes.list[self.mode].system;
-        let mut way = solution.route.way_back(system);
-        if let Some(jet) = way.jet(&solution.run.trajectory, reached, START_ORDER + 1) {
-            self.point.values.copy_from_slice(jet.values());
-            self.point.rates = (0..jet.n_unknowns()).map(|u| jet.get(u, 1)).collect();
-            self.start = Some(unchecked(reached, jet));
-        }
-        self.point.time = reached;
         if struck.is_some() {
             self.part();
             self.restart(&[])?;
-        } else if matches!(solution.run.stop, StopReason::Stopped { .. })
-            && solution.broken.is_empty()
-        {
-            self.arrive(&mut way, &solution.run.trajectory);
-            solution.run.trajectory.end_at(self.point.time);
-            self.out.reached = self.point.time;
         }
         let system = &self.modes.list[self.mode].system;
         let (singularities, switches) = crate::record::met(system, &solution);
@@ -704,6 +703,33 @@ impl<'m> Driver<'m> {
             sampler.add(&leg, &self.modes.list[leg.mode].system, false);
         }
         Ok(is_event)
+    }
+
+    /// Goes to the end of a leg; where something happens there, to the point and the time at which it does.
+    fn end_leg(&mut self, solution: &mut Solution, happens: bool) {
+        let reached = solution.reached();
+        let system = &self.modes.list[self.mode].system;
+        let mut way = solution.route.way_back(system);
+        let trajectory = &mut solution.run.trajectory;
+        if let Some(jet) = way.jet(trajectory, reached, START_ORDER + 1) {
+            self.point.values.copy_from_slice(jet.values());
+            self.point.rates = (0..jet.n_unknowns()).map(|u| jet.get(u, 1)).collect();
+            self.start = Some(unchecked(reached, jet));
+        }
+        self.point.time = reached;
+        let is_due = match solution.run.stop {
+            _ if !happens => false,
+            StopReason::Stopped { .. } if solution.broken.is_empty() => {
+                self.arrive(&mut way, trajectory);
+                true
+            }
+            StopReason::Finished => self.next_time() <= reached,
+            _ => false,
+        };
+        if is_due {
+            self.gather(&mut way, trajectory);
+            trajectory.reach(self.point.time);
+        }
     }
 
     /// Runs to the end, and tells the values that were taken.

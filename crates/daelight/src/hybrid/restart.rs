@@ -87,10 +87,8 @@ impl Driver<'_> {
                 jumped.tell(&mode.system, self.point.time, &mut self.out.warnings);
                 let named = |&(u, size): &(usize, f64)| (self.words.unknown(u), size);
                 self.impulses.extend(jumped.impulses.iter().map(named));
-                let differentiated = mode.system.equations().pattern(1).columns().iter();
-                let jumps = differentiated
-                    .map(|&u| u as usize)
-                    .filter(|&u| guess[u] != found.jet.values()[u]);
+                let mut jumps = self.differentiated();
+                jumps.retain(|&u| self.is_jump(u, guess[u], found.jet.values()[u]));
                 self.jumped.extend(jumps);
                 self.set_at = self.point.time;
                 self.trace_oddity();
@@ -247,7 +245,7 @@ impl Driver<'_> {
 
     /// Takes the consistent point next to a leg's values at a time: whether relations have changed there. `None`
     /// where there is no such point, or nothing to settle.
-    fn settle_at(
+    pub(super) fn settle_at(
         &mut self,
         time: f64,
         (way, trajectory): (&mut WayBack, &Trajectory),
@@ -359,7 +357,7 @@ impl Driver<'_> {
     }
 
     /// Whether a relation is not what is held, at the present point.
-    fn has_changed(&mut self, relation: usize) -> bool {
+    pub(super) fn has_changed(&mut self, relation: usize) -> bool {
         let held = &self.hybrid.relations[relation];
         if held.by != ChangedBy::Unknowns || self.modes.over.contains(&relation) {
             return false;

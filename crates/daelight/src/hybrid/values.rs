@@ -66,8 +66,9 @@ pub(super) struct Sampler {
     shown: Vec<usize>,
     held: Vec<usize>,
     views: (Program, usize),
-    /// Times that are wanted, later ones first.
+    /// Times that are wanted, later ones first; and as they were asked for, if that is another order.
     wanted: Vec<f64>,
+    asked: Option<Vec<f64>>,
     with_events: bool,
     has_past: bool,
     n_legs: usize,
@@ -91,6 +92,8 @@ impl Sampler {
         }
         names.extend(model.views.iter().map(|view| view.name.clone()));
         let views: Vec<ExprId> = model.views.iter().map(|view| view.value).collect();
+        let mut wanted = times.to_vec();
+        wanted.sort_by(|a, b| b.total_cmp(a));
         Self {
             names,
             shown,
@@ -99,7 +102,8 @@ impl Sampler {
                 Program::new(model, &model.symbols, &views, 0..0),
                 views.len(),
             ),
-            wanted: times.iter().rev().copied().collect(),
+            wanted,
+            asked: (!times.is_sorted()).then(|| times.to_vec()),
             with_events,
             has_past: hybrid.is_some_and(|hybrid| !hybrid.delays.is_empty()),
             n_legs: 0,
@@ -115,14 +119,19 @@ impl Sampler {
         let is_first = self.n_legs == 0;
         self.n_legs += 1;
         let mut here: Vec<f64> = Vec::new();
+        // A leg may begin a little behind the end of the last one.
+        while let Some(time) = self.wanted.pop_if(|t| *t < from) {
+            if !is_first && here.last() != Some(&time) {
+                here.push(time);
+            }
+        }
         if self.with_events && !is_first {
             here.push(from);
         }
         // A time at an event is that of the side behind it.
         let is_here = |t: &f64| *t < to || (is_last && *t <= to);
         while let Some(time) = self.wanted.pop_if(|t| is_here(t)) {
-            // A leg may begin a little behind the end of the last one.
-            if (time >= from || !is_first) && here.last() != Some(&time) {
+            if here.last() != Some(&time) {
                 here.push(time);
             }
         }
@@ -160,7 +169,15 @@ impl Sampler {
 
     /// Names, and the values for each time.
     pub fn finish(self) -> Result<NamedRows, String> {
-        Ok((self.names, self.rows?))
+        let rows = self.rows?;
+        let Some(asked) = self.asked else {
+            return Ok((self.names, rows));
+        };
+        let found = asked.iter().filter_map(|time| {
+            let row = rows.iter().rev().find(|row| row.0 == *time);
+            row.cloned()
+        });
+        Ok((self.names, found.collect()))
     }
 
     fn rows_of(&mut self, leg: &Stretch, mode: &System, times: &[f64]) -> Result<(), String> {

@@ -368,6 +368,12 @@ impl Driver<'_> {
         })
     }
 
+    /// Whether one event alone has stopped what it sets, up to rounding: there are no hops that shrink.
+    pub(super) fn is_plastic(&self) -> bool {
+        self.hidden.is_some_and(|long| long <= self.instant_long())
+            && self.hidden_ratio().is_none_or(|ratio| ratio <= ROUNDING)
+    }
+
     /// How much shorter a hidden hop is than the last interval.
     fn hidden_ratio(&self) -> Option<f64> {
         let long = self.hidden?;

@@ -274,13 +274,23 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
                 listed(names)
             ),
         ),
-        HybridEnd::Zeno { limit, names } => (
+        HybridEnd::Zeno {
+            limit,
+            names,
+            is_single,
+        } => (
             "success",
             "zeno",
-            format!(
-                "events accumulate at t = {limit}: {} comes ever faster; --on-zeno rest goes on at rest",
-                listed(names)
-            ),
+            match is_single {
+                true => format!(
+                    "at t = {limit} {} stops what it sets, and the equations lead it back at once: they do not say what holds it; --on-zeno rest goes on at rest",
+                    listed(names)
+                ),
+                false => format!(
+                    "events accumulate at t = {limit}: {} comes ever faster; --on-zeno rest goes on at rest",
+                    listed(names)
+                ),
+            },
             *limit,
         ),
         HybridEnd::TooLarge { name, value } => failure(
@@ -307,6 +317,9 @@ fn refused_words(no_run: &crate::NoRun) -> Option<String> {
     match no_run {
         crate::NoRun::Equations(why) => Some(why.clone()),
         crate::NoRun::Start(error) => Some(error.to_string()),
+        crate::NoRun::Undetermined(_) => {
+            Some("the equations after the event leave unknowns free".to_string())
+        }
         crate::NoRun::SingularStart(_) => Some("the point after the event is singular".to_string()),
         crate::NoRun::NoStart(_) => Some("there is no start after the event".to_string()),
         crate::NoRun::NotSquare => {

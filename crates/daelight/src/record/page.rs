@@ -61,7 +61,15 @@ pub fn page(loaded: &Loaded, options: &PageOptions) -> PageRecord {
     let mut record = PageRecord {
         title: options.model.clone(),
         n_errors: errors.count(),
-        messages: messages.map(|d| framed(d, &loaded.sources)).collect(),
+        messages: messages
+            .chain(
+                &loaded
+                    .model
+                    .as_ref()
+                    .map_or_else(Vec::new, crate::own_units),
+            )
+            .map(|d| framed(d, &loaded.sources))
+            .collect(),
         text: loaded.sources.get(SourceId(0)).text().to_string(),
         version: env!("CARGO_PKG_VERSION"),
         commands: commands(options),

@@ -7,7 +7,7 @@ use crate::solve::{Explained, NO_HEADWAY, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
-use daelight_analysis::initial::NoPoint;
+use daelight_analysis::initial::{NoPoint, Request};
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
@@ -19,6 +19,7 @@ use daelight_show::record::{
 };
 use daelight_show::terminal::time_words;
 use daelight_show::{count, told_time};
+use std::time::Instant;
 
 /// A factor this close to zero at a singular start is its locus.
 const ON_LOCUS: f64 = 1e-8;
@@ -424,11 +425,9 @@ fn singular_ending(system: &System, solution: &Solution, reached: f64) -> Ending
     let last = solution.singularities.last();
     let time = last.map_or(reached, |explained| explained.found.time);
     let when = time_words(time, last.and_then(|explained| explained.uncertainty));
-    let advice = match last.map(|explained| explained.found.nature) {
-        Some(Nature::Removable) => "; --on-singularity continue passes it",
-        Some(Nature::Steep) => "; --method taylor --on-singularity continue passes it",
-        _ => "",
-    };
+    let advice = last.map_or("", |explained| {
+        passing_advice(solution, explained.found.nature)
+    });
     let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
     let cause = cause.map_or(String::new(), |(explained, role)| {
         let equation = explained.equations.first();
@@ -443,6 +442,22 @@ fn singular_ending(system: &System, solution: &Solution, reached: f64) -> Ending
         format!("the run ended at a singularity at t = {when}{cause}{advice}"),
         time,
     )
+}
+
+/// How to pass a singularity that ended a run, if the solution passes it.
+fn passing_advice(solution: &Solution, nature: Nature) -> &'static str {
+    let is_by_series = solution.method == Method::Taylor;
+    match (nature, solution.continues) {
+        (Nature::Removable, false) => "; --on-singularity continue passes it",
+        (Nature::Steep, false) => "; --method taylor --on-singularity continue passes it",
+        (Nature::Removable | Nature::Steep, true) if is_by_series => {
+            "; the solution goes on behind it, but the steps found no way past: try another --rtol"
+        }
+        (Nature::Removable | Nature::Steep, true) => {
+            "; the solution goes on behind it, but the steps found no way past: try --method taylor or another --rtol"
+        }
+        _ => "",
+    }
 }
 
 /// An equation with its line.
@@ -697,13 +712,37 @@ pub enum RunRefusal {
     },
 }
 
+/// A parameter that is 0 and whose value 1 makes the equations determine all unknowns: a mass or a length that was left out.
+fn vanished_parameter(system: &System, time: f64) -> Option<String> {
+    let parameters = system.parameters();
+    let zeros = (0..parameters.len())
+        .filter(|&at| parameters.values()[at] == 0.0 && parameters.settable(at).is_ok());
+    let determines = |at: &usize| {
+        let mut other = system.clone();
+        if other.set_parameters(&[(*at, 1.0)]).is_err() {
+            return false;
+        }
+        let passport = Passport::new(&other, &Request::of_model(&other, time, 0));
+        let indices = passport.indices();
+        indices.is_some_and(|all| all.strangeness.n_free == 0)
+    };
+    let deadline = Instant::now() + Request::of_model(system, time, 0).budget;
+    let mut zeros = zeros.take_while(|_| Instant::now() < deadline);
+    let at = zeros.find(determines)?;
+    Some(parameters.name(at).to_string())
+}
+
 /// Says why there is no run of `model`, the name under which the user knows it.
 pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
     let passport_words =
         |passport: &Passport| super::analyze::warnings_of_start(system, passport).join("\n  ");
     let of_equations = matches!(
         no_run,
-        NoRun::NoStart(_) | NoRun::SingularStart(_) | NoRun::Equations(_) | NoRun::Start(_)
+        NoRun::NoStart(_)
+            | NoRun::SingularStart(_)
+            | NoRun::Undetermined(_)
+            | NoRun::Equations(_)
+            | NoRun::Start(_)
     );
     if let Some(diagnostic) = without_ground(system).filter(|_| of_equations) {
         return RunRefusal::Diagnostic(diagnostic.into());
@@ -784,8 +823,34 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                     "the start is a singular point{kind}{place}\n  {}",
                     passport_words(&passport)
                 ),
-                lacking(system, &passport)
-                    .unwrap_or_else(|| "start at another time or from other values".to_string()),
+                (lacking(system, &passport).or_else(|| {
+                    let name = vanished_parameter(system, passport.time)?;
+                    Some(format!(
+                        "give `{name}` another value than 0: the start is regular then"
+                    ))
+                }))
+                .unwrap_or_else(|| "start at another time or from other values".to_string()),
+            )
+        }
+        NoRun::Undetermined(passport) => {
+            let found = passport.indices().map(|all| all.strangeness);
+            let (free, implied) = found.map_or((0, 0), |s| (s.n_free, s.n_redundant));
+            let help = lacking(system, &passport)
+                .unwrap_or_else(|| format!("see `daelight analyze {model}` for what is free"));
+            let zero = vanished_parameter(system, passport.time);
+            (
+                RefusalKind::ModelAtFault,
+                format!(
+                    "the equations leave {} free, and {} from the others: no run begins",
+                    count(free, "unknown"),
+                    match implied {
+                        1 => "1 equation follows".to_string(),
+                        n => format!("{n} equations follow"),
+                    }
+                ),
+                zero.map_or(help, |name| {
+                    format!("give `{name}` another value than 0: the equations determine all unknowns then")
+                }),
             )
         }
         NoRun::Equations(because) => (
@@ -807,7 +872,7 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
             error.to_string(),
             match error {
                 StartError::StructureFails => {
-                    "use the method taylor, which goes on without it in small systems, or start elsewhere"
+                    "start elsewhere, with other start values or another --from; where --method is radau or bdf, taylor may go on"
                 }
                 StartError::Options => "give --rtol and --atol between 0 and 1, and a finite --to",
                 StartError::Unsuitable(_) => "choose another --method, such as taylor",

@@ -260,7 +260,7 @@ fn notes(system: &System, start: &Start, guess: &[f64]) -> Vec<String> {
     let nearer = from_written(system, guess, &start.point.jet) * (1.0 - 1e-9);
     if (start.others.iter()).any(|other| from_written(system, guess, &other.jet) < nearer) {
         notes.push(
-            "A solution on another branch is closer to the start values; --all lists it."
+            "A solution on another branch is closer to the start values: `init --all` lists it with its values, and start values close to them lead there."
                 .to_string(),
         );
     }

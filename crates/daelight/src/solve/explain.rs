@@ -76,15 +76,23 @@ impl Solution {
             } else if let Some(passport) = &passport
                 && let Some(jet) = self.reader(system).jet(found.time)
             {
-                match passport.nearest_locus(system, found.time, &jet) {
+                let locus = passport.nearest_locus(system, found.time, &jet);
+                let is_near = |distance: f64| distance < NEAR_LOCUS;
+                match locus {
                     Some((locus, distance))
                         if distance < ON_LOCUS
-                            || (distance < NEAR_LOCUS && locus.equations == record.equations) =>
+                            || (is_near(distance) && locus.equations == record.equations) =>
                     {
                         record.kind = locus.kind;
                         record.locus = Some(locus.factor.clone());
                     }
-                    _ => record.kind = kind_at(system, found.time, &jet, deadline),
+                    _ => {
+                        let factor =
+                            passport.nearest_factor(system, &record.equations, found.time, &jet);
+                        let factor = factor.filter(|(_, distance)| is_near(*distance));
+                        record.locus = factor.map(|(text, _)| text);
+                        record.kind = kind_at(system, found.time, &jet, deadline);
+                    }
                 }
             }
             explained.push(record);

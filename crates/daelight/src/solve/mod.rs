@@ -144,6 +144,8 @@ pub enum NoRun {
     NoStart(Box<Passport>),
     /// The start is a singular point.
     SingularStart(Box<Passport>),
+    /// The equations leave unknowns free for all times; the passport says how many.
+    Undetermined(Box<Passport>),
     /// The equations have no structure to solve them by, and why.
     Equations(String),
     /// The run could not begin.
@@ -344,6 +346,7 @@ fn run_known(
         from,
         to,
         rtol,
+        continues: options.continues,
         start: point,
         singularities: Vec::new(),
         zero_dynamics: None,

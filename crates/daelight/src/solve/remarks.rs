@@ -230,10 +230,16 @@ pub fn add_other_starts(
         for warning in &mut report.warnings {
             *warning = warning.replace(CLOSEST_OF_BRANCH, "consistent values, not the closest");
         }
-        let name = &system.unknowns()[j].name;
+        let advice = match choice.leading_there(&wanted, other) {
+            Some((name, value)) => {
+                format!("write `{name}(start = {value})` to start there")
+            }
+            None => "give start values closer to it to start there".to_string(),
+        };
         report.warnings.push(format!(
-            "A solution on another branch is closer to the start values than the one that the run starts from: it has {name} = {0}; \
-             write `{name}(start = {0})` to start there, `daelight init --all` lists all that are found.",
+            "A solution on another branch is closer to the start values than the one that the run starts from: it has {} = {}; \
+             {advice}, `daelight init --all` lists all that are found.",
+            system.unknowns()[j].name,
             daelight_show::short(other[j])
         ));
         return;
@@ -265,6 +271,34 @@ struct Choice<'a> {
 impl Choice<'_> {
     fn is_given(&self, unknown: usize) -> bool {
         self.system.unknowns()[unknown].start.is_some()
+    }
+
+    /// A start value that leads to another solution when it is written instead of the one that is there, as tried: first those
+    /// of unknowns that have none.
+    fn leading_there(&self, wanted: &StartRequest, other: &[f64]) -> Option<(&str, String)> {
+        let apart = |j: &usize| self.is_apart(*j, other[*j]);
+        let mut candidates: Vec<usize> = (0..other.len()).filter(apart).collect();
+        candidates.sort_by_key(|&j| (self.is_given(j), !self.counts(j)));
+        candidates.into_iter().find_map(|j| {
+            let written = daelight_show::short(other[j]);
+            let mut request = StartRequest {
+                others: Others::No,
+                ..wanted.clone()
+            };
+            request.guess[j] = written.parse().ok()?;
+            if let Some(given) = request.given.get_mut(j) {
+                *given = true;
+            }
+            let Outcome::Found(start) = find_start(self.system, &request) else {
+                return None;
+            };
+            let values = start.point.jet.values().iter().zip(other).enumerate();
+            let mut values = values.filter(|(j, _)| self.counts(*j));
+            let is_there = values.all(|(j, (value, there))| {
+                (value - there).abs() <= FAR_FROM_GUESS * self.size(j).max(there.abs())
+            });
+            is_there.then(|| (self.system.unknowns()[j].name.as_str(), written))
+        })
     }
 
     fn size(&self, unknown: usize) -> f64 {

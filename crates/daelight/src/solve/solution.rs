@@ -30,6 +30,8 @@ pub struct Solution {
     pub to: f64,
     /// The relative tolerance.
     pub rtol: f64,
+    /// Whether it was to pass singularities that the solution passes.
+    pub continues: bool,
     /// The consistent start.
     pub start: ConsistentPoint,
     /// The singularities of the run, explained.

@@ -146,6 +146,10 @@ pub(super) fn no_start(
     if let PointVerdict::Singular { .. } = passport.verdict {
         return NoRun::SingularStart(Box::new(passport));
     }
+    let free = passport.indices().map_or(0, |all| all.strangeness.n_free);
+    if error == StartError::StructureFails && free > 0 {
+        return NoRun::Undetermined(Box::new(passport));
+    }
     match singular_at(system, request, jet) {
         Some(singular) if error == StartError::StructureFails => {
             NoRun::SingularStart(Box::new(singular.passport))

@@ -494,6 +494,7 @@ fn no_run_words(no_run: &NoRun) -> String {
         NoRun::NotSquare => "equations and unknowns do not match".to_string(),
         NoRun::NoStart(_) => "no consistent start was found".to_string(),
         NoRun::SingularStart(_) => "the start is a singular point".to_string(),
+        NoRun::Undetermined(_) => "the equations leave unknowns free".to_string(),
         NoRun::Equations(why) => why.clone(),
         NoRun::Start(error) => error.to_string(),
         NoRun::BeyondData { input, .. } => format!("the data of `{input}` do not cover the run"),

@@ -398,7 +398,10 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
             (None, None) if model.parameters.is_empty() => {
                 "it has no parameters; declare one, as in `parameter Real w = 1;`".to_string()
             }
-            (None, None) => format!("its parameters are {}", few(names())),
+            (None, None) => {
+                let own = model.own_parameters().map(|p| p.name.as_str());
+                format!("its parameters are {}", few(own))
+            }
         };
         return Err(Diagnostic::placeless(Code::UnknownParameter, message)
             .help(help)

@@ -10,9 +10,6 @@ use daelight_linalg::LogDet;
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
 pub(crate) const N_SAMPLES: usize = 5;
 
-/// The most points at which it is evaluated, where sines and cosines of unknowns turn fast.
-pub(super) const MOST_SAMPLES: usize = 40;
-
 /// What the argument of a sine or cosine may change by between two samples, (R29): a product of two has ten samples in each turn.
 pub(crate) const PHASE: f64 = 0.6;
 
@@ -37,6 +34,11 @@ const CLEAR: f64 = 0.05;
 
 /// The part of the distance between samples over which it is seen whether a quantity falls.
 const SHORTLY: f64 = 1e-3;
+
+/// The most points at which it is evaluated, where sines and cosines of unknowns turn fast: as many as a dip is looked at in.
+pub(super) const fn most_samples() -> usize {
+    N_PARTS * N_SAMPLES
+}
 
 /// What all quantities are read from at one distance ahead: evaluated once, where many of them are looked at.
 pub(super) struct Look {
@@ -126,7 +128,7 @@ impl Monitor<'_> {
         self.near_misses.clear();
         let quantities = 0..self.history.len();
         let turns = self.phase_change(expansion, window) / PHASE;
-        let n_samples = (turns.ceil() as usize).clamp(N_SAMPLES, MOST_SAMPLES);
+        let n_samples = (turns.ceil() as usize).clamp(N_SAMPLES, most_samples());
         // Where three steps do not follow the blocks their last values say nothing.
         let always = always || turns > TREND;
         let suspicious = quantities
@@ -263,7 +265,8 @@ impl Monitor<'_> {
             };
             let off = off_parabola(first, [fe, fb, f], behind);
             let dips = match k {
-                1 => self.falls_at_once(expansion, watched, s - before),
+                // Far lower here than at the first sample, it may have touched zero in between.
+                1 => DIP * f * sign > 1.0 && self.falls_at_once(expansion, watched, s - before),
                 _ => dip_of([(earlier, fe), (before, fb), (s, f)], sign, off).is_some(),
             };
             if dips {

@@ -21,14 +21,11 @@ const REACHES: f64 = 1.6;
 const MAX_STUCK: usize = 6;
 
 /// Without a verdict the run does not come nearer to a zero than this part of the longest reach since it was seen:
-/// rounding would make any zero look like a pole.
+/// rounding would make any zero look like a pole. Zeros nearer to each other than this part of a jump are jumped over together.
 const NEAREST: f64 = 0.05;
 
 /// A jump is judged as if no series reached further than this many times the distance of the zero.
 const LONGEST_JUMP: f64 = 10.0;
-
-/// Zeros nearer to each other than this part of a jump are jumped over together.
-const PAIR: f64 = 0.02;
 
 /// A multiple zero is located by what lies around it, up to this part of the reach of the series.
 const AROUND: f64 = 0.3;
@@ -109,6 +106,8 @@ impl Taylor<'_> {
             .is_finite()
             .then(|| self.monitor.look_ahead(expansion, window, false))
             .flatten();
+        // Beyond the end nobody goes nearer: what is not confirmed from here is not told.
+        let zero = zero.filter(|zero| self.standing(*zero) == Standing::Holds);
         let tail = (self.tail.streak >= STREAK).then_some(self.tail.time);
         let time = zero.map(|zero| zero.time).or(tail)?;
         let distance = (time - end) * self.direction;
@@ -423,7 +422,7 @@ impl Taylor<'_> {
         };
         let followed = self.monitor.followed(expansion, self.direction * far).abs();
         let far = far.min(followed.max(2.0 * zero));
-        let from = zero + PAIR * (far - zero);
+        let from = zero + NEAREST * (far - zero);
         let range = (self.direction * from, self.direction * far);
         let next = self.monitor.look_between(expansion, range, true);
         next.map_or(far, |next| 0.5 * (zero + (next.time - self.time).abs()))

@@ -146,6 +146,11 @@ impl<'a> Elaborator<'a> {
             (&[k], &[m, n]) if k == m => (1, k, n, vec![n]),
             (&[n, k], &[m, p]) if k == m => (n, k, p, vec![n, p]),
             (x, y) => {
+                let help = match (x, y) {
+                    (&[n], &[m]) => format!("give both as many elements; they have {n} and {m}"),
+                    _ => "write .* to multiply element by element, or transpose(…) one of them"
+                        .to_string(),
+                };
                 let (x, y) = (describe_dims(x), describe_dims(y));
                 return Err(self.error(
                     Diagnostic::error(
@@ -154,7 +159,7 @@ impl<'a> Elaborator<'a> {
                         format!("cannot multiply {x} and {y}"),
                     )
                     .label("the inner sizes differ")
-                    .help("write .* to multiply element by element, or transpose(…) one of them"),
+                    .help(help),
                 ));
             }
         };

@@ -764,7 +764,7 @@ impl<'a> Elaborator<'a> {
         let class = at.class.map_or("", |class| class.name.as_str());
         let place = match at.path.is_empty() {
             true => String::new(),
-            false => format!("`{}`, a `{class}`,", at.path),
+            false => format!("`{}` of the class `{class}`", at.path),
         };
         let names: Vec<&str> = at.elements.order.clone();
         let help = match crate::diagnostic::nearest(name, names.iter().copied()) {

@@ -236,7 +236,18 @@ impl<'a> Parser<'a> {
     fn advice(&self, what: &str, same_line: bool) -> String {
         let (word, before) = (self.word(self.span()), self.word(self.previous_span()));
         let touches = self.gap().is_empty();
+        let next_begins = self.kind_at(1) == Kind::Equal
+            || self.previous_kind() == Kind::String
+            || (self.is_declaration() && !self.has_value());
         match (self.previous_kind(), self.kind()) {
+            (_, Kind::Ident) if what == "`;`" && same_line && next_begins => {
+                match self.is_declaration() {
+                    true => format!(
+                        "put `,` before `{word}` to declare it as well, or `;` to end the declaration"
+                    ),
+                    false => format!("put `;` before `{word}`, where the next equation begins"),
+                }
+            }
             (Kind::Number, Kind::Ident) if ENDS.contains(&what) && same_line => {
                 format!("write `*` before it, or leave out `{word}` if it is a unit")
             }
@@ -265,6 +276,35 @@ impl<'a> Parser<'a> {
             },
             _ => syntax_help(what, self.kind(), same_line),
         }
+    }
+
+    /// Whether the element that this word stands in declares something: it begins with a prefix, or with a type and a name.
+    fn is_declaration(&self) -> bool {
+        let before = &self.tokens[..self.position];
+        let ends = |token: &Token| matches!(token.kind, Kind::Semicolon | Kind::Equation);
+        let begin = before.iter().rposition(ends).map_or(0, |at| at + 1);
+        let mut kinds = before[begin..].iter().map(|token| token.kind);
+        match (kinds.next(), kinds.next()) {
+            (Some(Kind::Ident | Kind::Quoted), second) => second == Some(Kind::Ident),
+            (Some(Kind::ParenOpen | Kind::Number | Kind::Minus), _) => false,
+            (first, _) => first.is_some(),
+        }
+    }
+
+    /// Whether a `=` stands before this word in its element, outside parentheses and behind the last comma.
+    fn has_value(&self) -> bool {
+        let mut depth = 0_i32;
+        for token in self.tokens[..self.position].iter().rev() {
+            match token.kind {
+                Kind::ParenClose | Kind::BraceClose => depth += 1,
+                Kind::ParenOpen | Kind::BraceOpen => depth -= 1,
+                Kind::Equal if depth == 0 => return true,
+                Kind::Semicolon | Kind::Equation => return false,
+                Kind::Comma if depth == 0 => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// The last line of the element before this word that opens more parentheses than it closes, and goes on behind the

@@ -372,7 +372,7 @@ fn margins(view: &RunView, marks: &[TimeMark]) -> Option<Chart> {
     }
     let (times, values) = view.margins.iter().copied().unzip();
     Some(Chart {
-        caption: "Least singular value of the blocks that decide".to_string(),
+        caption: "Least singular value of the blocks that decide: 0 where the equations no longer determine the unknowns; small values warn of that, and are no distance from it".to_string(),
         x_label: "t [s]".to_string(),
         y_label: "relative".to_string(),
         times,

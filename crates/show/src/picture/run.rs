@@ -94,12 +94,17 @@ pub(crate) fn margin_varies(view: &RunView) -> bool {
     most > 2.0 * least
 }
 
+/// What the least singular value tells, for those who meet it in a picture.
+pub(super) const MARGIN_MEANS: &str =
+    "0 where the equations no longer determine the unknowns; small values warn of that";
+
 /// The least singular value of the samples, if it changes.
 fn margin_panel(view: &RunView, marks: &[TimeMark]) -> Option<Panel> {
     if !margin_varies(view) {
         return None;
     }
     let panel = Panel::new(TIME, "least singular value")
+        .title(MARGIN_MEANS)
         .y_scale(Scale::Log)
         .curve(Curve::line("", view.margins.iter().copied()));
     let panel = marked(panel, marks);
@@ -137,7 +142,7 @@ fn residuals(view: &RunView, marks: &[TimeMark]) -> Result<Figure, String> {
 }
 
 fn singular_value(view: &RunView, marks: &[TimeMark]) -> Result<Figure, String> {
-    let figure = Figure::new(format!("{}: how far from singular", view.model));
+    let figure = Figure::new(format!("{}: where it becomes singular", view.model));
     let first = margin_panel(view, marks);
     let second = condition_panel(&view.conditions, marks);
     if first.is_none() && second.is_none() {

@@ -1,5 +1,6 @@
 //! Pictures of tables that others or earlier runs wrote.
 
+use super::run::MARGIN_MEANS;
 use super::{MOST_PANELS, RESIDUAL, SINGULAR_VALUE, TIME, grouped};
 use crate::record::TimeSeries;
 use crate::terminal::linear::MOST;
@@ -37,6 +38,7 @@ pub fn table(
     let quality = quality.map(|values| {
         let points = table.columns[0].iter().copied().zip(values.iter().copied());
         let panel = Panel::new(TIME, "least singular value")
+            .title(MARGIN_MEANS)
             .y_scale(Scale::Log)
             .curve(Curve::line("", points));
         marks.iter().cloned().fold(panel, Panel::mark)

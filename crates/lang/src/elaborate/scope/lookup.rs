@@ -489,6 +489,28 @@ impl<'a> Elaborator<'a> {
         Some(format!("{package} has {}", like.join(", ")))
     }
 
+    /// What to write for a dotted name whose first part is known: the class or the package of it that is spelt most like it.
+    fn nearest_in(&self, first: &str, name: &str) -> String {
+        let packages = self.ast.packages_of(first);
+        let (package, last) = name.rsplit_once('.').unwrap_or(("", name));
+        let Some((_, class)) = packages.iter().find(|(known, _)| known == package) else {
+            // Packages within packages are not looked at.
+            let known = packages.iter().map(|(known, _)| known.as_str());
+            return match nearest(package, known) {
+                Some(near) => format!("did you mean a class of `{near}`?"),
+                None => format!("`{first}` has no such class; check the name"),
+            };
+        };
+        let names = || class.classes.iter().map(|own| own.name.as_str());
+        match nearest(last, names()) {
+            Some(near) => format!("did you mean `{package}.{near}`?"),
+            None => {
+                let some: Vec<&str> = names().take(8).collect();
+                format!("`{package}` has {}", some.join(", "))
+            }
+        }
+    }
+
     pub(in crate::elaborate) fn unknown_class(
         &mut self,
         name: &str,
@@ -532,7 +554,7 @@ impl<'a> Elaborator<'a> {
             None if name.contains('.') && self.find(part, first).is_none() => {
                 format!("give the folder that holds `{first}` with --library, or MODELICAPATH")
             }
-            None if name.contains('.') => format!("`{first}` has no such class; check the name"),
+            None if name.contains('.') => self.nearest_in(first, name),
             None => format!("declare it as Real, or write `type {name} = Real;`"),
         };
         self.error(

@@ -1,0 +1,295 @@
+//! Help that can be followed: what a message tells to do leads out of the place it stands in.
+
+use crate::common::{daelight_with_input, json_of, number, status, stderr, stdout};
+
+/// A slider-crank with a motor; `start` goes into the declaration of `beta`.
+fn crank(length: &str, start: &str) -> String {
+    format!(
+        "model Crank
+          parameter Real r = 0.1, l = {length}, m = 2, k = 500, x0 = 0.2, w = 10;
+          Real phi, beta{start}, x(start = -0.2), v, S, M;
+        equation
+          phi = w*time;
+          x = r*cos(phi) + l*cos(beta);
+          0 = r*sin(phi) - l*sin(beta);
+          v = der(x);
+          m*der(v) = S*cos(beta) - k*(x - x0);
+          M + S*r*sin(phi + beta) = 0;
+          annotation(experiment(StopTime = 0.05));
+        end Crank;"
+    )
+}
+
+fn solved(text: &str, arguments: &[&str]) -> (i32, String) {
+    let output = daelight_with_input(&[&["solve", "-"], arguments].concat(), text.as_bytes());
+    let words = format!("{}{}", stdout(&output), stderr(&output));
+    // Lines are broken where the terminal ends.
+    let words: Vec<&str> = words.split_whitespace().collect();
+    (status(&output), words.join(" "))
+}
+
+#[test]
+fn an_advised_start_value_leads_to_the_closer_solution() {
+    let (code, words) = solved(&crank("0.3", ""), &[]);
+    assert_eq!(code, 0, "{words}");
+    // x = -0.2 is written already: another start value must be named.
+    assert!(
+        words.contains("it has x = -0.2; write `beta(start = "),
+        "{words}"
+    );
+    let advised = words.split("write `beta").nth(1).expect("advice");
+    let advised = advised.split('`').next().expect("its end");
+    let (_, found) = json_of(&crank("0.3", advised), &["solve", "-", "--save-at", "0"]);
+    let began = number(&found["samples"]["x"][0]);
+    assert!((began + 0.2).abs() < 1e-9, "{began}");
+    let (_, words) = solved(&crank("0.3", advised), &[]);
+    assert!(!words.contains("another branch"), "{words}");
+}
+
+#[test]
+fn what_grows_without_bound_is_told_with_its_locus() {
+    // The rod is shorter than the crank: it stands upright where 0.1*sin(10 t) = 0.08, and S grows without bound.
+    let text = crank("0.08", "").replace("x(start = -0.2)", "x(start = 0.18)");
+    let (code, words) = solved(&text, &["--to", "1"]);
+    assert_eq!(code, 3, "{words}");
+    assert!(
+        words.contains("grows without bound where cos(beta) = 0"),
+        "{words}"
+    );
+    // No finite force makes this factor zero, and it is still what the solution runs into.
+    let knee = "model Knee Real a(start = 0.45), S; equation
+        2*0.5*cos(a) = 0.9 + 0.1*sin(time);  2*S*sin(a) = 10;
+        annotation(experiment(StopTime = 4)); end Knee;";
+    let (code, words) = solved(knee, &[]);
+    assert_eq!(code, 3, "{words}");
+    assert!(
+        words.contains("grows without bound where sin(a) = 0"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_mass_that_is_zero_is_named() {
+    let linkage = "model Linkage
+          parameter Real a = 1, d = 2, J = 1, m = 1;
+          Real p(start = 1, fixed = true), q(start = 0), s(start = 1), z[2];
+        initial equation
+          der(p) = 3;
+        equation
+          lagrange(J/2*(der(p)^2 + der(q)^2 + der(s)^2) + m/2*(a*der(p))^2, 0, {p, q, s},
+            {a*cos(p) + d*cos(q) - a*cos(s) - d, a*sin(p) + d*sin(q) - a*sin(s)}, z);
+        end Linkage;";
+    let (code, words) = solved(linkage, &["--set", "m=0", "--set", "J=0"]);
+    assert_eq!(code, 1, "{words}");
+    assert!(words.contains("leave 1 unknown free"), "{words}");
+    assert!(
+        words.contains("help: give `J` another value than 0"),
+        "{words}"
+    );
+    assert!(!words.contains("taylor"), "{words}");
+    let (code, words) = solved(linkage, &["--set", "m=0", "--to", "0.1"]);
+    assert_eq!(code, 0, "{words}");
+}
+
+#[test]
+fn a_run_tells_units_that_do_not_match() {
+    let text = "model Wheel
+          parameter Real f(unit = \"Hz\") = 50;
+          Real phi(unit = \"rad\", start = 0, fixed = true);
+        equation
+          der(phi) = f;
+        end Wheel;";
+    let (code, words) = solved(text, &[]);
+    assert_eq!(code, 0, "{words}");
+    let told = "Units do not match in line 5: the sides of `der(phi) = f` have different units (left rad/s, right Hz)";
+    assert!(words.contains(told), "{words}");
+    let (_, words) = solved(&text.replace("= f;", "= 6.283185307179586*f;"), &[]);
+    assert!(!words.contains("Units"), "{words}");
+}
+
+#[test]
+fn contradictions_around_a_loop_name_its_components() {
+    let text = "model Loop
+          Parts.Electrical.Capacitor c1(C = 1e-6, v(start = 1, fixed = true));
+          Parts.Electrical.Capacitor c2(C = 2e-6, v(start = 2, fixed = true));
+          Parts.Electrical.ConstantVoltage u(V = 5);
+          Parts.Electrical.Resistor r(R = 10);
+          Parts.Electrical.Ground g;
+        equation
+          connect(u.p, c1.p); connect(c1.n, c2.p); connect(c2.n, u.n);
+          connect(c1.p, r.p); connect(r.n, g.p); connect(u.n, g.p);
+        end Loop;";
+    let (code, words) = solved(text, &[]);
+    assert_eq!(code, 1, "{words}");
+    // The resistor is in parallel: it is no part of the loop.
+    assert!(
+        words.contains("contradict each other around the loop of c1, c2, u"),
+        "{words}"
+    );
+    // 1 + 2 - 5 V.
+    assert!(
+        words.contains("around the loop, left minus right gives -2"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_driven_crank_has_the_singular_configurations_of_its_rod() {
+    let count = |length: &str| {
+        let (code, found) = json_of(&crank(length, ""), &["singular", "-"]);
+        assert_eq!(code, 0, "{found}");
+        assert_eq!(found["locked"][0], "phi");
+        found["configurations"].as_array().expect("a list").len()
+    };
+    // The rod stands upright at two angles of the crank on either side, at one of each where both are as long, and at none.
+    assert_eq!((count("0.08"), count("0.1"), count("0.3")), (4, 2, 0));
+}
+
+#[test]
+fn checks_count_what_the_text_declares() {
+    let text = "model Bounce
+          parameter Real m = 2, k = 200, e = 0.5, d = 0.05;
+          Real x(start = 0.1, fixed = true), v(start = 0, fixed = true);
+          Integer n(start = 0, fixed = true);
+        equation
+          der(x) = v;
+          m*der(v) = -k*x;
+          when x < -d then
+            reinit(v, -e*pre(v));
+            n = pre(n) + 1;
+          end when;
+        end Bounce;";
+    let output = daelight_with_input(&["check", "-"], text.as_bytes());
+    assert!(
+        stdout(&output).contains("4 parameters, 1 discrete variable\n"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn components_that_contradict_each_other_are_named() {
+    let circuit = |second: &str| {
+        format!(
+            "model Circuit
+               Parts.Electrical.ConstantVoltage u(V = 5);
+               {second};
+               Parts.Electrical.Ground g;
+             equation
+               connect(u.p, other.p); connect(u.n, other.n); connect(g.p, u.n);
+             end Circuit;"
+        )
+    };
+    let source = circuit("Parts.Electrical.ConstantVoltage other(V = 6)");
+    let (code, words) = solved(&source, &[]);
+    assert_eq!(code, 1, "{words}");
+    assert!(
+        words.contains("the components u, other contradict each other"),
+        "{words}"
+    );
+    assert!(
+        words.contains("other.V - u.V = 0, and that is 1"),
+        "{words}"
+    );
+    // The places are those of the model, not of the library.
+    assert!(!words.contains("package.mo"), "{words}");
+    let short = circuit("Parts.Electrical.Resistor other(R = 0)");
+    let (_, words) = solved(&short, &[]);
+    assert!(words.contains("-u.V = 0, and that is -5"), "{words}");
+}
+
+#[test]
+fn a_length_of_zero_is_named_at_the_singular_start() {
+    let text = "model Pendulum
+          parameter Real L = 0;
+          Real x(start = 1), y, vx, vy, T;
+        equation
+          der(x) = vx; der(y) = vy; der(vx) = -T*x; der(vy) = -T*y - 9.81;
+          x^2 + y^2 = L^2;
+        end Pendulum;";
+    let (code, words) = solved(text, &[]);
+    assert_eq!(code, 3, "{words}");
+    assert!(
+        words.contains("help: give `L` another value than 0"),
+        "{words}"
+    );
+}
+
+#[test]
+fn units_of_start_values_are_compared() {
+    let text = "model Pendulum
+          parameter Real phi0(unit = \"deg\") = 30;
+          Real phi(unit = \"rad\", start = phi0, fixed = true), w(unit = \"rad/s\", start = 0, fixed = true);
+        equation
+          der(phi) = w;
+          der(w) = -9.81*sin(phi);
+        end Pendulum;";
+    let output = daelight_with_input(&["check", "-"], text.as_bytes());
+    let words = stderr(&output);
+    assert!(
+        words.contains("the quantity is in rad, its value in deg"),
+        "{words}"
+    );
+}
+
+#[test]
+fn classes_of_libraries_that_are_misspelt_are_found() {
+    let text = "model Circuit Parts.Electrical.Resistr r(R = 10); end Circuit;";
+    let output = daelight_with_input(&["check", "-"], text.as_bytes());
+    let words = stderr(&output);
+    assert!(
+        words.contains("did you mean `Parts.Electrical.Resistor`?"),
+        "{words}"
+    );
+}
+
+#[test]
+fn wrong_uses_say_what_to_write() {
+    let spring = "model Spring input Real F; Real x(start = 1, fixed = true); equation der(x) = F - x; end Spring;";
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["solve", "-", "--input", "F=sin(time)"],
+            "write `input Real F = sin(time);`",
+        ),
+        (
+            &["solve", "-", "--library", "/no/such/folder"],
+            "there is no such folder",
+        ),
+        (
+            &["solve", "-", "--method", "bdf-fixed", "--step", "0.3"],
+            "3.33333 steps, which is no whole number",
+        ),
+        (
+            &["solve", "Parts.Electrical.Examples.Lowpass"],
+            "did you mean `Parts.Electrical.Examples.LowPass`?",
+        ),
+        (
+            &["solve", "Nowhere.Examples.First"],
+            "the folder that holds `Nowhere`",
+        ),
+    ];
+    for (arguments, wanted) in cases {
+        let output = daelight_with_input(arguments, spring.as_bytes());
+        assert!(
+            stderr(&output).contains(wanted),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn constraints_of_lagrange_that_cannot_be_solved_are_told_by_their_formulas() {
+    let text = "model Loop
+          Real phi(start = 0.5), psi(start = 1), z[2];
+        equation
+          lagrange(0.5*der(phi)^2 + 0.5*der(psi)^2, 0, {phi, psi},
+            {cos(phi) + 2*cos(psi) - 4, sin(phi) + 2*sin(psi)}, z);
+        end Loop;";
+    let (code, words) = solved(text, &[]);
+    assert_eq!(code, 4, "{words}");
+    assert!(
+        words.contains("`cos(phi) + 2*cos(psi) - 4 = 0` could not be solved for phi, psi"),
+        "{words}"
+    );
+}
