@@ -13,6 +13,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 import typing
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -366,6 +367,16 @@ def in_python(text: str) -> str:
     return re.sub(r"--([a-z][a-z-]*)", lambda m: _IN_PYTHON.get(m[1], f"{m[1].replace('-', '_')}=…"), text)
 
 
+def told_time(time: float) -> float:
+    """A time without the last digits where these are only the rounding of a short number.
+
+    >>> told_time(1.5000000000001685), told_time(1.5446260000352117)
+    (1.5, 1.5446260000352117)
+    """
+    rounded = float(f"{time:.8e}")
+    return rounded if abs(rounded - time) <= 4096 * sys.float_info.epsilon * abs(time) else time
+
+
 def folded(title: str, inside: str, *, is_open: bool = False) -> str:
     """A part of a notebook's page that opens at a click."""
     return f"<details{' open' if is_open else ''}><summary>{html.escape(title)}</summary>{inside}</details>"
@@ -399,7 +410,7 @@ class Singularity(Document):
     def __str__(self) -> str:
         kind = f" of kind {self.kind}" if self.get("kind") else ""
         where = f", where {self.locus} = 0" if self.get("locus") else ""
-        return f"singularity{kind} at t = {self.time}, {self.nature}{where}"
+        return f"singularity{kind} at t = {told_time(self.time)}, {self.nature}{where}"
 
     def __repr__(self) -> str:
         return f"<daelight.Singularity: {str(self).removeprefix('singularity').removeprefix(' of ')}>"
@@ -451,7 +462,7 @@ class ModelEvent(Document):
     energy_lost: float | None
 
     def __str__(self) -> str:
-        return f"event at t = {self.time}: {self.condition}"
+        return f"event at t = {told_time(self.time)}: {self.condition}"
 
 
 class Sides(Document):

@@ -7,7 +7,7 @@ import json
 import os
 from dataclasses import dataclass
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +48,8 @@ def load(path: str | os.PathLike[str], model: str | None = None) -> Model:
     """
     text = os.fspath(path)
     if os.sep not in text and not text.endswith(".mo"):
+        if "." in text and not os.path.exists(text):
+            raise ValueError(f'there is no file `{text}`; example("{text}") takes classes of libraries')
         # A bare name would be looked for in the library first.
         text = os.path.join(".", text)
     return Model(CompiledModel.load(text, model))
@@ -140,6 +142,12 @@ class Model:
     """
 
     def __init__(self, core: CompiledModel) -> None:
+        given = cast("object", core)
+        if not isinstance(given, CompiledModel):
+            raise TypeError(
+                "a Model is made by load(path), example(name) or Model.from_source(text);"
+                f" Model() was given {given!r:.60}"
+            )
         self.core = core
         """The compiled half; what it offers changes from version to version."""
 
@@ -223,7 +231,7 @@ class Model:
         return Model(self.core.with_parameters([], None, list(equations)))
 
     def check(self) -> CheckReport:
-        """Warnings about the text, and about parts with too many or too few equations.
+        """Warnings about the text, about units that do not match, and about parts with too many or too few equations.
 
         >>> import daelight
         >>> daelight.example("pendulum").check().ok

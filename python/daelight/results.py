@@ -125,6 +125,16 @@ class Result:
         return in_python(self.report.message)
 
     @property
+    def warnings(self) -> list[str]:
+        """What to know beside the numbers, in words.
+
+        >>> import daelight
+        >>> print(daelight.example("pendulum").solve(args={"L": 2.0}).warnings[0][:58])
+        The start values are not consistent; the run starts from t
+        """
+        return [in_python(text) for text in self.report.warnings]
+
+    @property
     def nfev(self) -> int:
         """Evaluations of the equations, expansions into series included."""
         counts = self.report.statistics

@@ -127,3 +127,8 @@ def test_a_value_of_a_parameter_is_not_taken_from_an_unknown() -> None:
         SWING.with_parameters(L="abc")
     (found,) = raised.value.diagnostics
     assert found.help == "give a number, such as L=1, or an expression of parameters"
+
+
+def test_a_model_is_not_made_of_a_path() -> None:
+    with pytest.raises(TypeError, match=r"made by load\(path\).* was given 'arm.mo'"):
+        daelight.Model("arm.mo")  # type: ignore[arg-type]

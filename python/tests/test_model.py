@@ -201,3 +201,22 @@ def test_a_gradient_is_that_of_the_closed_form() -> None:
         model.gradient({"x": [1.0]})
     with pytest.raises(daelight.ModelError, match="no parameter"):
         model.gradient("x", ["speed"])
+
+
+def test_units_that_do_not_match_are_told() -> None:
+    text = 'model Wheel parameter Real f(unit = "Hz") = 50; Real phi(unit = "rad", start = 0, fixed = true); equation der(phi) = {}; end Wheel;'
+    wheel = daelight.Model.from_source(text.format("f"))
+    (warning,) = wheel.solve().report.warnings
+    assert "left rad/s, right Hz" in warning and "`check()`" in str(wheel.solve())
+    assert [found["code"] for found in wheel.check().diagnostics] == ["unit-mismatch"]
+    assert daelight.Model.from_source(text.format("6.283185307179586*f")).solve().report.warnings == []
+
+
+def test_classes_of_libraries_are_examples() -> None:
+    gears = daelight.example("Parts.Rotational.Examples.GearTrain")
+    # 6 N.m turn 0.5 kg.m2, and 8 kg.m2 behind a ratio of 4.
+    assert gears.solve((0, 1))["fast.w"][-1] == pytest.approx(6.0, rel=1e-8)
+    with pytest.raises(daelight.ModelError, match="did you mean `Parts.Electrical.Examples.LowPass`"):
+        daelight.example("Parts.Electrical.Examples.Lowpass")
+    with pytest.raises(ValueError, match="takes classes of libraries"):
+        daelight.load("Parts.Rotational.Examples.GearTrain")

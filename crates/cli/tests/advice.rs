@@ -293,3 +293,27 @@ fn constraints_of_lagrange_that_cannot_be_solved_are_told_by_their_formulas() {
         "{words}"
     );
 }
+
+#[test]
+fn conditions_of_a_case_are_told_once() {
+    let text = "model Rope Real x, z, s, r; equation (x - s)^2 + z^2 = r^2; end Rope;";
+    let output = daelight_with_input(&["singular", "-"], text.as_bytes());
+    assert_eq!(
+        stdout(&output).matches("s - x = 0").count(),
+        1,
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn pages_tell_of_a_closer_start() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let page = folder.path().join("crank.html");
+    let page = page.to_str().expect("UTF-8");
+    let text = crank("0.3", "");
+    let output = daelight_with_input(&["report", "-", "--out", page], text.as_bytes());
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let written = std::fs::read_to_string(page).expect("the page");
+    assert!(written.contains("A solution on another branch is closer"));
+}

@@ -598,3 +598,65 @@ fn gradients_are_there_as_the_comparison_says() {
     assert_eq!(code, 0);
     close(number(&found["gradient"]["L"]), 2.0, 1e-6);
 }
+
+/// What the guides of events and components say beside their output.
+#[test]
+fn events_and_components_do_as_told() {
+    let page = "docs/guide/hybrid.md";
+    says(page, "for the ball above sqrt(2/g)·(1 + e)/(1 - e)");
+    let ball = "model Ball parameter Real g = 9.81, e = 0.7; Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+        equation der(h) = v; der(v) = -g; when h < 0 then reinit(v, -e*pre(v)); end when; end Ball;";
+    let (code, found) = common::json_of(ball, &["solve", "-", "--to", "5"]);
+    assert_eq!((code, &found["reason"]), (0, &Value::from("zeno")));
+    close(
+        number(&found["time"]),
+        (2.0 / 9.81f64).sqrt() * 1.7 / 0.3,
+        1e-6,
+    );
+    let page = "docs/guide/components.md";
+    says(page, "`daelight examples` lists 31 examples of the library");
+    assert_eq!(daelight::parts_examples().len(), 31);
+    says(page, "both speed up together at 6 rad/s².");
+    let gears = ["solve", "Parts.Rotational.Examples.GearTrain", "--to", "1"];
+    let (_, found) = json(&gears);
+    close(number(&found["final"]["fast.w"]), 6.0, 1e-8);
+    says(
+        page,
+        "by t = 100 the body is as warm as with the first value at t = 50.",
+    );
+    let warmth = |arguments: &[&str]| {
+        let solve = ["solve", "Parts.Thermal.Examples.RadiantBody"];
+        let (_, found) = json(&[&solve, arguments].concat());
+        number(&found["final"]["body.T"])
+    };
+    let slow = warmth(&["--set", "body.C=1800", "--to", "100"]);
+    close(slow, warmth(&["--to", "50"]), 1e-6 * slow);
+}
+
+/// How far a singular time moves with a length, beside a difference of runs.
+#[test]
+fn a_singular_time_moves_as_told() {
+    says(
+        "docs/guide/sensitivity.md",
+        "ends at t = 0.373, where the torques of the arm grow without bound, and says that this time moves by -4.75362 for each metre of the first link",
+    );
+    let time = |length: &str| {
+        let set = format!("l1={length}");
+        let (_, found) = json(&["solve", "robotic-arm-general", "--to", "1", "--set", &set]);
+        number(&found["time"])
+    };
+    let (before, behind) = (time("0.9999"), time("1.0001"));
+    close(0.5 * (before + behind), 0.373, 5e-4);
+    close((behind - before) / 2e-4, -4.75362, 1e-3);
+}
+
+/// The first row of the table of chains.
+#[test]
+fn a_chain_takes_the_steps_of_its_table() {
+    let page = "docs/guide/inverse-dynamics.md";
+    says(page, "| 12 | 26 | 80 | 0.08 | 7.3e-13 m |");
+    says(page, "The chain has 2N + sum(E) degrees of freedom");
+    let (code, found) = json(&["solve", "flexible-chain", "--set", "E={4,4}"]);
+    assert_eq!(code, 0);
+    assert_eq!(found["statistics"]["steps"], 80);
+}

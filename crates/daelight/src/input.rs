@@ -113,7 +113,7 @@ fn unknown(model: &str) -> Diagnostic {
 }
 
 /// Says that a library has no class of the name that was given for a model: the text around it is not the user's.
-pub(crate) fn unknown_class(model: &str, loaded: &Loaded) -> Option<Diagnostic> {
+pub fn unknown_class(model: &str, loaded: &Loaded) -> Option<Diagnostic> {
     let is_it = |found: &&Diagnostic| {
         found.code == Code::UnknownType && found.message.starts_with(&format!("`{model}` is not"))
     };

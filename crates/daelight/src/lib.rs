@@ -69,7 +69,7 @@ pub use init::{
     InitOptions, conflict_diagnostic, missing_diagnostic, refused_at_start, singular_diagnostic,
     start_request,
 };
-pub use input::{ModelText, find_text};
+pub use input::{ModelText, find_text, unknown_class};
 pub use linearize::{Linearization, LinearizeOptions, linearize};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use parts::{PartsExample, parts_examples};
@@ -126,7 +126,7 @@ pub fn load_with(
     let mut options = options.clone();
     let text = text_of(model, &mut options)?;
     let loaded = load_text(&text, options, relations);
-    match input::unknown_class(model, &loaded) {
+    match unknown_class(model, &loaded) {
         Some(unknown) => Err(unknown.into()),
         None => Ok(loaded),
     }

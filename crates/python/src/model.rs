@@ -62,6 +62,8 @@ pub struct Model {
     held: OnceLock<Option<Arc<daelight_lang::Model>>>,
     /// Whether unknowns may be free or equations redundant, which takes longer to find out than a short run.
     may_be_free: OnceLock<bool>,
+    /// What runs tell of its units.
+    units: OnceLock<Option<String>>,
 }
 
 impl Model {
@@ -70,6 +72,10 @@ impl Model {
         let folders = || daelight::library_folders(&[], &name);
         options.files.get_or_insert_with(folders);
         let loaded = daelight_lang::load(&name, &bytes, &options);
+        if let Some(unknown) = daelight::unknown_class(&name, &loaded) {
+            let sources = Default::default();
+            return Err(of_diagnostics("ModelError", &[unknown], &sources, None));
+        }
         if loaded.model.is_none() {
             return Err(of_text(&loaded));
         }
@@ -82,6 +88,7 @@ impl Model {
             setup: OnceLock::new(),
             held: OnceLock::new(),
             may_be_free: OnceLock::new(),
+            units: OnceLock::new(),
         })
     }
 
@@ -258,13 +265,13 @@ impl Model {
     #[pyo3(signature = (model, class_name=None))]
     fn load(py: Python<'_>, model: String, class_name: Option<String>) -> PyResult<Self> {
         py.detach(|| {
-            let text = daelight::find_text(&model).map_err(|diagnostic| {
-                of_diagnostics("ModelError", &[*diagnostic], &Default::default(), None)
-            })?;
-            let options = Options {
+            let mut options = Options {
                 model: class_name,
                 ..Options::default()
             };
+            let text = daelight::text_of(&model, &mut options).map_err(|diagnostic| {
+                of_diagnostics("ModelError", &[*diagnostic], &Default::default(), None)
+            })?;
             Self::read(text.name, text.bytes, options)
         })
     }
@@ -384,6 +391,8 @@ impl Model {
             let model = self.model();
             let mut diagnostics = self.loaded.diagnostics.clone();
             diagnostics.extend(daelight_lang::balance(model).diagnostics(model));
+            let units = daelight_lang::UnitCheck::default();
+            diagnostics.extend(daelight_lang::check_units(model, units));
             to_json(&CheckRecord::new(true, &diagnostics, &self.loaded.sources))
         })
     }
@@ -1031,6 +1040,11 @@ impl Model {
         };
         let elapsed = began.elapsed();
         let solution = run.map_err(|no_run| refuse(&system, no_run))?;
+        let units = || daelight::unit_remark(self.model());
+        let notes = notes
+            .into_iter()
+            .chain(self.units.get_or_init(units).clone());
+        let notes = notes.collect();
         let stop_when = self.options.stop_when.clone();
         let run = Run::new(system, solution, stop_when, notes, elapsed, times);
         Ok(run)

@@ -84,6 +84,13 @@ impl CaseWords {
                 case.dimension()
             ));
         }
+        // Two columns may ask for the same: s and x of (x - s)^2.
+        let mut said: Vec<String> = Vec::new();
+        words.conditions.retain(|condition| {
+            let is_new = !said.contains(condition);
+            said.push(condition.clone());
+            is_new
+        });
         words
     }
 

@@ -268,7 +268,7 @@ export class Plots {
   strip() {
     const value = make("span", { class: "value" });
     const holder = make("div", { role: "img", "aria-label": "The least singular value over time: how far the equations are from singular" });
-    const box = make("div", { class: "strip" }, make("h3", {}, "margin "), make("span", { class: "soft" }, "least singular value "), value, holder);
+    const box = make("div", { class: "strip" }, make("h3", {}, "margin "), make("span", { class: "soft" }, "least singular value, 0 where the equations no longer determine the unknowns "), value, holder);
     this.parent.append(box);
     const series = [{ label: "margin", stroke: colour("--c7"), fill: colour("--wash"), width: 1.5, points: { show: false }, pxAlign: 0 }];
     const axis = { bare: true, scales: { y: { distr: 3 } }, y: { values: (_, all) => all.map((one) => (one === null ? "" : short(one, 2))), space: 18, grid: { show: false }, ticks: { show: false } } };

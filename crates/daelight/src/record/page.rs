@@ -179,6 +179,7 @@ fn run(
         Ok(solution) => {
             let mut record = solve(system, &solution, None);
             record.warnings.extend(notes);
+            crate::add_other_starts(&mut record, system, &options.solve, &solution);
             illustrate(&mut record, text, system, &solution);
             Ok(record)
         }

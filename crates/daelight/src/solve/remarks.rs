@@ -10,6 +10,7 @@ use daelight_expr::Walker;
 use daelight_integrate::Problem;
 use daelight_lang::Symbol;
 use daelight_show::record::SolveRecord;
+use std::time::Instant;
 
 /// A start value that is moved farther, relative to its size, is told. Start values are guesses that are often written with two
 /// digits; `init` lists every move.
@@ -279,10 +280,12 @@ impl Choice<'_> {
         let apart = |j: &usize| self.is_apart(*j, other[*j]);
         let mut candidates: Vec<usize> = (0..other.len()).filter(apart).collect();
         candidates.sort_by_key(|&j| (self.is_given(j), !self.counts(j)));
+        let deadline = Instant::now() + wanted.budget;
         candidates.into_iter().find_map(|j| {
             let written = daelight_show::short(other[j]);
             let mut request = StartRequest {
                 others: Others::No,
+                budget: deadline.checked_duration_since(Instant::now())?,
                 ..wanted.clone()
             };
             request.guess[j] = written.parse().ok()?;
