@@ -389,3 +389,72 @@ fn pulses_have_their_area_in_every_unit_of_time() {
         }
     }
 }
+
+/// Two inertias with a friction clutch written as a machine of modes, as the Standard Library does: it closes at t0 with the torque c, both are at one speed
+/// after J1 J2/(J1 + J2) |w1 - w2|/(c - s T J2/(J1 + J2)) and turn together from there. The path parameter `sa` of sliding says nothing of the locked clutch: each round
+/// asks its relations where the equations with the new modes hold.
+#[test]
+fn friction_clutches_lock_where_their_speeds_meet() {
+    let mut random = Random(41);
+    for case in 0..24 {
+        let [j1, j2] = [0; 2].map(|_| 10f64.powf(random.between(-1.5, 0.7)));
+        let [w1, w2] = [0; 2].map(|_| random.between(-8.0, 8.0));
+        let (t0, drive) = (random.between(0.1, 0.5), random.between(-1.0, 1.0));
+        let (c, peak) = (
+            random.between(1.5, 8.0),
+            [1.0, random.between(1.0, 1.3)][case % 2],
+        );
+        let free = if case % 3 == 0 {
+            "time < t0"
+        } else {
+            "fn <= 0"
+        };
+        let text = format!(
+            "model C\n  parameter Real J1 = {j1}, J2 = {j2}, t0 = {t0}, T = {drive};\n  \
+             Real w1(start = {w1}, fixed = true), w2(start = {w2}, fixed = true), tau, fn, most, wr, a, sa;\n  \
+             Boolean free, forward(start = false, fixed = true), backward(start = false, fixed = true), locked(start = false);\n  \
+             Integer mode(start = 3, fixed = true);\nequation\n  \
+             J1*der(w1) = T - tau; J2*der(w2) = tau; wr = w1 - w2; a = der(wr);\n  \
+             fn = if time < t0 then 0 else {c}; free = {free}; most = {peak}*fn;\n  \
+             forward = pre(mode) == 0 and (sa > most or pre(forward) and sa > fn) or initial() and wr > 0;\n  \
+             backward = pre(mode) == 0 and (sa < -most or pre(backward) and sa < -fn) or initial() and wr < 0;\n  \
+             locked = not free and not (pre(mode) == 1 or forward or pre(mode) == -1 or backward);\n  \
+             a = if locked then 0 else if free then sa else if forward then sa - most else if backward then sa + most\n    \
+             else if pre(mode) == 1 then sa - most else if pre(mode) == -1 then sa + most else sa - sign(wr)*most;\n  \
+             tau = if locked then sa else if free then 0 else if forward then fn else if backward then -fn\n    \
+             else if pre(mode) == 1 then fn else if pre(mode) == -1 then -fn else sign(wr)*fn;\n  \
+             mode = if free then 2 else if (pre(mode) == 1 or pre(mode) == 2 or forward) and wr > 0 then 1\n    \
+             else if (pre(mode) == -1 or pre(mode) == 2 or backward) and wr < 0 then -1 else 0;\nend C;\n"
+        );
+        let before = [w1 + drive * t0 / j1, w2];
+        let apart = before[0] - before[1];
+        // Towards each other with (c - s T J2/(J1 + J2)) (J1 + J2)/(J1 J2), above zero since the torque of the locked clutch is below c.
+        let closing = (c - apart.signum() * drive * j2 / (j1 + j2)) * (j1 + j2) / (j1 * j2);
+        let locks = t0 + apart.abs() / closing;
+        let to = locks + 0.7;
+        let speed = (j1 * before[0] + j2 * before[1] + drive * (to - t0)) / (j1 + j2);
+        let found = solve(&text, to, &[]);
+        let value = |name: &str| found["final"][name].as_f64().unwrap_or(f64::NAN);
+        for (name, truth) in [
+            ("w1", speed),
+            ("w2", speed),
+            ("sa", drive * j2 / (j1 + j2)),
+            ("mode", 0.0),
+        ] {
+            assert!(
+                (value(name) - truth).abs() < 1e-6 * (1.0 + truth.abs()),
+                "{name} = {} for {truth}\n{text}",
+                value(name)
+            );
+        }
+        let times = found["events"]
+            .as_array()
+            .expect("events")
+            .iter()
+            .filter_map(|e| e["time"].as_f64());
+        assert!(
+            times.into_iter().any(|t| (t - locks).abs() < 1e-8),
+            "{locks}\n{text}\n{found}"
+        );
+    }
+}

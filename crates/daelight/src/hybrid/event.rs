@@ -567,6 +567,7 @@ impl Driver<'_> {
         for round in 0.. {
             let before = self.values.clone();
             if round > 0 {
+                self.follow_previous();
                 self.evaluate_relations(OnBorder::Kept);
             }
             self.trace_round();

@@ -237,6 +237,8 @@ struct Driver<'m> {
     /// Held parameters that the continuous equations read, and their values at the present point.
     read: Vec<usize>,
     read_at: Vec<f64>,
+    /// Which discrete variables no relation of unknowns decides, directly.
+    by_previous: Vec<bool>,
     /// What jumped at the present event, and the impulses that made it.
     jumped: Vec<usize>,
     impulses: Vec<(Arc<str>, f64)>,
@@ -404,6 +406,7 @@ impl<'m> Driver<'m> {
             terminated: None,
             modes,
             read_at: read.iter().map(|&p| values[p]).collect(),
+            by_previous: values::by_previous(model, hybrid),
             read,
             start: None,
             jumped: Vec::new(),

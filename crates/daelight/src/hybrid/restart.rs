@@ -108,6 +108,45 @@ impl Driver<'_> {
         })
     }
 
+    /// Goes to the point of the equations with the values before that hold now: relations of unknowns are asked there, not at the point of the
+    /// round before (H3g). What relations decide keeps its value; where that leads to no point, or to a jump, everything stays as it is.
+    pub(super) fn follow_previous(&mut self) {
+        if self.contact.is_some() || self.read.is_empty() {
+            return;
+        }
+        let (values, mode) = (self.values.clone(), self.mode);
+        for &position in &self.hybrid.order {
+            if self.by_previous[position] {
+                let variable = &self.hybrid.variables[position];
+                let place = self.layout.rules + position;
+                let value = self.program.value(place, &self.point, &self.values);
+                self.values[variable.parameter] = value;
+            }
+        }
+        self.evaluate_held();
+        if self.read_now() == self.read_at {
+            self.values = values;
+            return;
+        }
+        if let Some(found) = self.point_of_values() {
+            self.take_point(found);
+            return;
+        }
+        (self.values, self.mode) = (values, mode);
+        // The mode before had these values.
+        let _: Result<(), HybridEnd> = self.hold();
+    }
+
+    /// The point of the mode that the present values ask for, if it can be run and nothing has to jump there.
+    fn point_of_values(&mut self) -> Option<ConsistentPoint> {
+        self.enter_mode().ok()?;
+        let place = (self.point.time, &self.point.values[..]);
+        let found = self.consistent(place, self.usual_order())?;
+        let follows = vec![false; self.point.values.len()];
+        let moved = self.moved(&self.point.values, &found, &follows);
+        moved.is_none().then_some(found)
+    }
+
     /// The order to which a leg asks for its first point: as far as the hidden constraints of the present mode reach.
     fn usual_order(&self) -> usize {
         let structure = self.modes.list[self.mode].setup.structure.as_ref();

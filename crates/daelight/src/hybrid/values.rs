@@ -5,7 +5,7 @@ use super::{HybridSolution, Stretch};
 use crate::samples::NamedRows;
 use daelight_analysis::System;
 use daelight_expr::{ExprId, Walker};
-use daelight_lang::{Hybrid, Model, Symbol, Symbols};
+use daelight_lang::{ChangedBy, Hybrid, Model, Rule, Symbol, Symbols};
 
 /// Held parameters that the continuous equations read.
 pub(super) fn read_by_equations(model: &Model, hybrid: &Hybrid) -> Vec<usize> {
@@ -21,6 +21,24 @@ pub(super) fn read_by_equations(model: &Model, hybrid: &Hybrid) -> Vec<usize> {
         .collect();
     found.sort_unstable();
     found
+}
+
+/// Which discrete variables have a rule that reads no relation of unknowns and no unknown.
+pub(super) fn by_previous(model: &Model, hybrid: &Hybrid) -> Vec<bool> {
+    let relations = hybrid.relations.iter();
+    let of_unknowns = relations.filter(|r| r.by == ChangedBy::Unknowns);
+    let of_unknowns: std::collections::HashSet<usize> = of_unknowns.map(|r| r.parameter).collect();
+    let mut walker = Walker::new();
+    let is_discrete = |rule: &Rule| {
+        let symbols = walker.symbols(&model.graph, &[rule.expr()]);
+        symbols.into_iter().all(|id| match model.symbols.get(id) {
+            Symbol::Parameter(index) => !of_unknowns.contains(&index),
+            Symbol::Unknown { .. } | Symbol::Input { .. } => false,
+            _ => true,
+        })
+    };
+    let rules = hybrid.variables.iter().map(|v| &v.rule);
+    rules.map(is_discrete).collect()
 }
 
 /// Tells which inputs are 0 because nobody gives them a signal, read by equations or by what happens at events.
