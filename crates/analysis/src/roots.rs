@@ -21,6 +21,20 @@ fn radicand(graph: &Graph, node: Node) -> Option<ExprId> {
     }
 }
 
+/// Whether an expression is never negative as it is written: a size, or a square.
+///
+/// Its root has a value everywhere. In a condition that is all there is to ask: `sqrt(abs(x)) < 1` holds on both sides of x = 0.
+pub fn is_size(graph: &Graph, expr: ExprId) -> bool {
+    match graph.node(expr) {
+        Node::Unary(UnaryOp::Abs, _) => true,
+        Node::Binary(BinaryOp::Mul, a, b) => a == b || is_size(graph, a) && is_size(graph, b),
+        Node::Binary(BinaryOp::Pow, _, power) => graph
+            .as_constant(power)
+            .is_some_and(|power| power % 2.0 == 0.0),
+        _ => graph.as_constant(expr).is_some_and(|value| value >= 0.0),
+    }
+}
+
 /// What a branch decides by: one expression, or the difference of two.
 fn operands(graph: &Graph, branch: ExprId) -> Option<Vec<ExprId>> {
     match graph.node(branch) {
@@ -407,11 +421,12 @@ impl Equations {
         let mut graph = Graph::clone(old);
         let mut found: Vec<PlacedRoot> = Vec::new();
         for (equation, &residual) in self.residuals().iter().enumerate() {
-            let mut seen: FastMap<(ExprId, Option<ExprId>), ()> = FastMap::default();
-            let mut open = vec![(residual, None)];
-            while let Some((id, taken)) = open.pop() {
+            let mut seen: FastMap<(ExprId, Option<ExprId>, bool), ()> = FastMap::default();
+            let mut open = vec![(residual, None, false)];
+            while let Some((id, taken, decides)) = open.pop() {
                 // Choices within choices may be shared many times over: an expression is looked at for 32 of its places on average.
-                if seen.len() > 32 * nodes.len() || seen.insert((id, taken), ()).is_some() {
+                let place = (id, taken, decides);
+                if seen.len() > 32 * nodes.len() || seen.insert(place, ()).is_some() {
                     continue;
                 }
                 let node = old.node(id);
@@ -419,13 +434,16 @@ impl Equations {
                     let otherwise = graph.unary(UnaryOp::Not, condition);
                     for (side, holds) in [(a, condition), (b, otherwise)] {
                         let both = taken.map(|taken| graph.binary(BinaryOp::And, taken, holds));
-                        open.push((side, Some(both.unwrap_or(holds))));
+                        open.push((side, Some(both.unwrap_or(holds)), decides));
                     }
-                    open.push((condition, taken));
+                    open.push((condition, taken, true));
                     continue;
                 }
-                open.extend(node.arguments().map(|argument| (argument, taken)));
-                if let Some(argument) = radicand(old, node) {
+                let arguments = node.arguments();
+                open.extend(arguments.map(|argument| (argument, taken, decides)));
+                if let Some(argument) = radicand(old, node)
+                    && !(decides && is_size(old, argument))
+                {
                     found.push(PlacedRoot {
                         operation: id,
                         argument,

@@ -29,6 +29,7 @@ mod jumps;
 mod lagrange;
 mod library;
 mod linearize;
+mod linkages;
 mod metamorphic;
 mod passport;
 mod paths;

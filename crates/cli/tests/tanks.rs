@@ -201,3 +201,28 @@ fn switches_behind_a_removable_point_are_kept() {
         assert!(force.abs() < 1e-6, "{force}");
     }
 }
+
+/// A root of a size in a condition has a value everywhere, and its condition holds on both sides of zero.
+#[test]
+fn roots_of_sizes_in_conditions_are_passed() {
+    let mut random = Random(47);
+    for case in 0..12 {
+        let (a, w) = (random.between(0.5, 2.0), random.between(1.0, 3.0));
+        let (c, k) = (random.between(0.05, 0.4), random.between(1.0, 5.0));
+        let size = ["abs(x)", "abs(2*abs(x))", "4*abs(x)"][case % 3];
+        let factor = [1.0, 2.0, 4.0][case % 3];
+        // Within a choice of time alone, so that no condition on x stands around it.
+        let inner = format!("if sqrt({size}) < {c} then {k}*x else x");
+        let y = match case % 2 {
+            0 => inner,
+            _ => format!("if time < 100 then ({inner}) else 0"),
+        };
+        let text = format!(
+            "model Sizes Real x(start = {a}, fixed = true), y; equation der(x) = -{a}*{w}*sin({w}*time); y = {y}; end Sizes;"
+        );
+        // x = a cos(w t): behind its first zero, within the condition.
+        let x = -0.5 * c * c / factor;
+        let end = (x / a).acos() / w;
+        expect(&text, end, METHODS[case % 3], &[("x", x), ("y", k * x)]);
+    }
+}

@@ -3,7 +3,7 @@
 //! Where one of them goes to zero an equation loses its value or its smoothness, whatever the determinants say. They are
 //! watched along the run like determinants; section 4 of `docs/theory/integration.md`.
 
-use daelight_analysis::{Equations, PlacedRoot};
+use daelight_analysis::{Equations, PlacedRoot, is_size};
 use daelight_expr::{
     BinaryOp, ExprId, FastMap, Graph, Interval, Node, Scalar, Slot, Tape, UnaryOp, Walker,
 };
@@ -124,20 +124,23 @@ pub(crate) fn critical_arguments(
     let mut walker = Walker::new();
     let mut stack = Vec::new();
     for (equation, &residual) in equations.residuals().iter().enumerate() {
-        let mut seen: FastMap<ExprId, ()> = FastMap::default();
-        stack.push(residual);
-        while let Some(id) = stack.pop() {
-            if seen.insert(id, ()).is_some() {
+        let mut seen: FastMap<(ExprId, bool), ()> = FastMap::default();
+        stack.push((residual, false));
+        while let Some((id, decides)) = stack.pop() {
+            if seen.insert((id, decides), ()).is_some() {
                 continue;
             }
             let node = graph.node(id);
             match node {
-                Node::Select(condition, ..) => stack.push(condition),
-                _ => stack.extend(node.arguments()),
+                Node::Select(condition, ..) => stack.push((condition, true)),
+                _ => stack.extend(node.arguments().map(|argument| (argument, decides))),
             }
             let Some(key) = critical(graph, node) else {
                 continue;
             };
+            if decides && key.1 == Form::Radicand && is_size(graph, key.0) {
+                continue;
+            }
             let varies = |symbol| !matches!(equations.slot(symbol), Slot::Parameter(_));
             let roots = match key.1 {
                 Form::Angle(other) => vec![key.0, other],

@@ -231,17 +231,17 @@ pub(crate) fn touching_zero(centre: f64, radius: f64, mut f: impl FnMut(f64) -> 
 
 /// Narrows down the least value of f between a and c (golden section).
 pub(crate) fn least(mut a: f64, mut c: f64, mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
-    const GOLDEN: f64 = 0.381_966_011_250_105;
-    let (mut x, mut y) = (a + GOLDEN * (c - a), c - GOLDEN * (c - a));
+    let golden = 0.5 * (3.0 - 5f64.sqrt());
+    let (mut x, mut y) = (a + golden * (c - a), c - golden * (c - a));
     let (mut fx, mut fy) = (f(x), f(y));
     for _ in 0..45 {
         if fx <= fy {
             (c, y, fy) = (y, x, fx);
-            x = a + GOLDEN * (c - a);
+            x = a + golden * (c - a);
             fx = f(x);
         } else {
             (a, x, fx) = (x, y, fy);
-            y = c - GOLDEN * (c - a);
+            y = c - golden * (c - a);
             fy = f(y);
         }
     }

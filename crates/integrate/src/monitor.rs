@@ -15,7 +15,7 @@ use crate::problem::{Problem, equilibration, scale};
 use crate::stages::{Stages, evaluate_jacobian, same_branches};
 use crate::tolerances::DIP;
 use crate::trajectory::shift;
-use ahead::Look;
+use ahead::{Look, PHASE, most_samples};
 
 use daelight_expr::{ExprId, Values};
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
@@ -281,6 +281,12 @@ pub(crate) struct Monitor<'p> {
     /// Evaluator of the watched arguments, and its roots.
     arguments: Values,
     roots: Vec<f64>,
+    /// Evaluator of the arguments of sines and cosines in the blocks.
+    phases: Values,
+    /// What they are here, in the middle and at the end of a range ahead.
+    phase_roots: [Vec<f64>; 3],
+    /// A time, a range ahead of it, and what the arguments change by over it.
+    last_change: (f64, f64, f64),
     point: Vec<f64>,
     /// What the present look ahead evaluated for all quantities.
     looks: Vec<Look>,
@@ -305,6 +311,8 @@ impl<'p> Monitor<'p> {
         let n_orders = jacobian.tape().max_slot_order() + 1;
         let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
         let arguments = problem.argument_values();
+        let phases = problem.phase_values();
+        let n_rows = n_rows.max(phases.tape().max_slot_order() + 1);
         let n_blocks = problem.structure().blocks().len();
         let n_quantities = n_blocks + problem.arguments().len();
         let solver = problem.solver()?;
@@ -320,6 +328,9 @@ impl<'p> Monitor<'p> {
             same_branch: same_branches(graph, problem.residual_tape(), tape),
             roots: vec![0.0; arguments.tape().n_roots()],
             arguments,
+            phase_roots: [0; 3].map(|_| vec![0.0; phases.tape().n_roots()]),
+            phases,
+            last_change: (f64::NAN, 0.0, 0.0),
             point: vec![0.0; n_rows * problem.n()],
             looks: Vec::new(),
             history: vec![Vec::with_capacity(4); n_quantities],
@@ -585,6 +596,45 @@ impl<'p> Monitor<'p> {
         // The fault is that of one argument; the others have their values.
         let _ = evaluate_jacobian(&mut self.arguments, time, |order| &point[order * n..][..n]);
         self.arguments.roots(&mut self.roots);
+    }
+
+    /// By how much the arguments of sines and cosines in the blocks change up to a distance ahead, (R29); the most of any.
+    fn phase_change(&mut self, expansion: Expansion<'_>, window: f64) -> f64 {
+        if self.phase_roots[0].is_empty() {
+            return 0.0;
+        }
+        let (time, range, change) = self.last_change;
+        if time == expansion.time && range == window {
+            return change;
+        }
+        for (place, s) in [0.0, 0.5 * window, window].into_iter().enumerate() {
+            self.move_to(expansion, s);
+            let (n, point) = (self.problem.n(), &self.point);
+            let time = expansion.time + s;
+            // One without a value counts for nothing; the others have theirs.
+            let _ = evaluate_jacobian(&mut self.phases, time, |order| &point[order * n..][..n]);
+            self.phases.roots(&mut self.phase_roots[place]);
+        }
+        let [here, middle, there] = &self.phase_roots;
+        let paths = here.iter().zip(middle).zip(there);
+        let paths = paths.map(|((a, b), c)| (b - a).abs() + (c - b).abs());
+        let change = paths.fold(0.0, f64::max);
+        self.last_change = (expansion.time, window, change);
+        change
+    }
+
+    /// The range, up to `window` (signed), over which samples follow the sines and cosines in the blocks, (R29).
+    pub fn followed(&mut self, expansion: Expansion<'_>, window: f64) -> f64 {
+        let most = most_samples() as f64 * PHASE;
+        let mut range = window;
+        for _ in 0..f64::MANTISSA_DIGITS {
+            let change = self.phase_change(expansion, range);
+            if !(change > most) {
+                break;
+            }
+            range *= (0.9 * most / change).max(0.1);
+        }
+        range
     }
 
     /// A quantity on the series, as sign and logarithm; `None` where it has no value.

@@ -7,7 +7,7 @@ use daelight_analysis::dae::{Anywhere, BlockForm};
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
 use daelight_analysis::{Equations, Reduced, System};
-use daelight_expr::{ExprId, FastMap, Forcing, Side, Tape, Values};
+use daelight_expr::{ExprId, FastMap, Forcing, Node, Side, Slot, Tape, UnaryOp, Values, Walker};
 use daelight_linalg::{LinalgError, RankDecision};
 use std::cmp::Ordering;
 use std::fmt;
@@ -99,6 +99,8 @@ pub struct Problem {
     arguments: Arc<[Argument]>,
     /// The values that the arguments are read from.
     argument_tape: Arc<Tape>,
+    /// The arguments of sines and cosines in the diagonal blocks.
+    phase_tape: Arc<Tape>,
     /// On which sides of the branches of the residuals roots begin.
     root_sides: Arc<[Option<Ordering>]>,
     /// What expressions that were made here are in the text.
@@ -194,7 +196,9 @@ impl Problem {
         }
         let forcing = residuals.forcing();
         let functions: Vec<ExprId> = forcing.iter().map(|function| function.expr).collect();
+        let phases = phases(&equations, &structure, entries.entries());
         let problem = Self {
+            phase_tape: Arc::new(equations.compile(&phases)),
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
             arguments: arguments.into(),
@@ -332,6 +336,11 @@ impl Problem {
         &self.argument_tape
     }
 
+    /// The arguments of sines and cosines that the diagonal blocks read.
+    pub(crate) fn phase_tape(&self) -> &Arc<Tape> {
+        &self.phase_tape
+    }
+
     /// An expression of these equations as the equations that they were made from have it.
     pub fn written(&self, expr: ExprId) -> ExprId {
         self.written.get(&expr).copied().unwrap_or(expr)
@@ -372,6 +381,11 @@ impl Problem {
         self.values(&self.argument_tape)
     }
 
+    /// An evaluator for the arguments of sines and cosines in the diagonal blocks.
+    pub(crate) fn phase_values(&self) -> Values {
+        self.values(&self.phase_tape)
+    }
+
     fn values(&self, tape: &Arc<Tape>) -> Values {
         let mut values = Values::new(Arc::clone(tape));
         let inputs = values.inputs_mut();
@@ -402,6 +416,48 @@ impl Problem {
             }
         }
     }
+}
+
+/// The arguments of sines and cosines in the diagonal blocks that unknowns drive, each once.
+///
+/// Functions of time alone have bounds of their own, (R3).
+fn phases(equations: &Equations, structure: &Structure, entries: &[ExprId]) -> Vec<ExprId> {
+    let mut block_of = vec![0; structure.n()];
+    for (block, members) in structure.blocks().iter().enumerate() {
+        for &unknown in &members.unknowns {
+            block_of[unknown] = block;
+        }
+    }
+    let mut rows = vec![0; structure.n()];
+    for (block, members) in structure.blocks().iter().enumerate() {
+        for &equation in &members.equations {
+            rows[equation] = block;
+        }
+    }
+    let places = (0..structure.n()).flat_map(|i| structure.jacobian_row(i).map(move |j| (i, j)));
+    let diagonal: Vec<ExprId> = places
+        .zip(entries)
+        .filter(|((i, j), _)| rows[*i] == block_of[*j])
+        .map(|(_, &entry)| entry)
+        .collect();
+    let graph = equations.graph();
+    let mut walker = Walker::new();
+    let mut found: Vec<ExprId> = walker
+        .reachable(graph, &diagonal)
+        .iter()
+        .filter_map(|&id| match graph.node(id) {
+            Node::Unary(UnaryOp::Sin | UnaryOp::Cos, argument) => Some(argument),
+            _ => None,
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found.retain(|&argument| {
+        let symbols = walker.symbols(graph, &[argument]);
+        let is_unknown = |symbol| matches!(equations.slot(symbol), Slot::Variable { .. });
+        symbols.into_iter().any(is_unknown)
+    });
+    found
 }
 
 /// Powers of two that bring rows, then columns, of a matrix by columns to greatest entries near 1.

@@ -3,6 +3,7 @@
 use crate::options::Tolerances;
 use crate::outcome::RatioFit;
 use crate::problem::Problem;
+use crate::tolerances::CONFIRM_LEAST;
 
 /// Algebraic unknowns are not carried on, so ten times the tolerance serves them; with it the dense output of the
 /// forces of the squeezer stays within the tolerance.
@@ -61,6 +62,8 @@ pub(crate) struct StepRule {
     /// The tolerance of steps, and that of what a series reaches.
     pub steps: Tolerance,
     pub reaches: Tolerance,
+    /// The tolerance of states that are carried over a singular point, near which no point is better than that.
+    carried: Tolerance,
     pub offsets: Vec<usize>,
     /// The highest derivative of each unknown that a determinant or an argument reads.
     pub reads: Vec<usize>,
@@ -109,6 +112,7 @@ impl StepRule {
             reads: (0..n).map(reads).collect(),
             steps: Tolerance::new(rtol, n_stages, max_d),
             reaches: Tolerance::new(rtol.max(REACH), n_stages, max_d),
+            carried: Tolerance::new(rtol.max(CONFIRM_LEAST), n_stages, max_d),
             offsets: (0..n).map(|j| problem.unknown_offset(j)).collect(),
             nominal: (0..=max_d).map(nominal).collect(),
             falling: (0..=max_d).map(falling).collect(),
@@ -125,10 +129,23 @@ impl StepRule {
 
     /// The step that a series allows; infinite for a polynomial.
     pub fn step(&mut self, series: &[f64]) -> StepSize {
+        self.step_with(series, false)
+    }
+
+    /// The step that the series of the states alone allow: what is carried on.
+    pub fn step_of_states(&mut self, series: &[f64]) -> f64 {
+        self.step_with(series, true).step
+    }
+
+    /// The step that all unknowns allow, or the states that are carried over a singular point.
+    fn step_with(&mut self, series: &[f64], of_states: bool) -> StepSize {
         self.worst.fill(0.0);
         self.worst_value.fill(0.0);
         for j in 0..self.n {
             let d = self.offsets[j];
+            if of_states && d == 0 {
+                continue;
+            }
             let top = self.n_stages + d;
             let coefficients = [
                 (top, series[top * self.n + j].abs()),
@@ -158,12 +175,19 @@ impl StepRule {
                 .fold(f64::INFINITY, f64::min);
             self.of_logarithm(least)
         };
-        let step = at(&self.worst, &self.steps);
+        let step = at(&self.worst, self.tolerance(of_states));
         let reach = at(&self.worst_value, &self.reaches);
-        let [step, reach] = self.without_gap(series, [step, reach]);
+        let [step, reach] = self.without_gap(series, of_states, [step, reach]);
         StepSize {
             step,
             reach: reach.max(step),
+        }
+    }
+
+    fn tolerance(&self, of_states: bool) -> &Tolerance {
+        match of_states {
+            true => &self.carried,
+            false => &self.steps,
         }
     }
 
@@ -230,8 +254,12 @@ impl StepRule {
     ///
     /// Series such as that of sin t + cos t - exp(-t) have gaps, and the last two coefficients may lie in one: they then
     /// say nothing. Terms of the upper half that are far above what such a step leaves of them, tol^(m/top), show it.
-    fn without_gap(&mut self, series: &[f64], steps: [f64; 2]) -> [f64; 2] {
-        let tolerances = [&self.steps, &self.reaches];
+    fn without_gap(&mut self, series: &[f64], of_states: bool, steps: [f64; 2]) -> [f64; 2] {
+        let step = match of_states {
+            true => &self.carried,
+            false => &self.steps,
+        };
+        let tolerances = [step, &self.reaches];
         // A polynomial allows any step; then whatever there is of the upper half counts.
         let tried = steps.map(|step| step.min(1e300));
         for (d, ratios) in self.ratios.iter_mut().enumerate() {
@@ -244,6 +272,9 @@ impl StepRule {
         let mut least = steps;
         for j in 0..self.n {
             let d = self.offsets[j];
+            if of_states && d == 0 {
+                continue;
+            }
             let top = self.n_stages + d;
             let weight = if d == 0 { ALGEBRAIC } else { 1.0 } / self.size(series, 0, j);
             let ratios = &self.ratios[d];
@@ -312,10 +343,15 @@ impl StepRule {
                 continue;
             }
             let m = top as f64;
+            let exponent = s as f64 - (m * (ratio(top) * rho - 1.0) + 1.0);
+            // What rounding leaves of an unknown that is zero looks like a pole.
+            if exponent < 0.0 && term(top) <= FAINT * self.size(series, s, j) {
+                continue;
+            }
             into.push(RatioFit {
                 unknown: j,
                 distance: rho,
-                exponent: s as f64 - (m * (ratio(top) * rho - 1.0) + 1.0),
+                exponent,
             });
         }
     }

@@ -127,7 +127,8 @@ pub(crate) const FEATURE_DISCS: [f64; 2] = [2.0, 1.25];
 /// at the same one, nearer and farther. Solutions beyond ten of these units, or within a hundredth, are not seen.
 pub(crate) const STEEP_GUESSES: [f64; 6] = [-1.0, 1.0, -0.3, 0.3, -3.0, 3.0];
 
-/// A step is tried again with half its size at most this often: 2^-40 of a step is its rounding.
+/// A step is tried again with half its size, and a piece on which functions are not yet their series is halved, at most this often:
+/// 2^-40 of a step is its rounding.
 pub(crate) const MAX_HALVINGS: usize = 40;
 
 /// A step is rejected when the projection moves a state by more than this many tolerances.

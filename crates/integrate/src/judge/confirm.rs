@@ -209,8 +209,8 @@ impl<'p> Confirm<'p> {
                 let factorial = (1..=m).map(|f| f as f64).product::<f64>();
                 let nominal = tolerances.absolute(m, j) / tolerances.rtol / factorial;
                 let weight = rtol * (at.value.abs() + nominal);
-                let error =
-                    CONFIRM_WEIGHTS * weight + claim.rest * at.tail + CONFIRM_ROUNDING * at.size;
+                let weight = CONFIRM_WEIGHTS * weight;
+                let error = weight + claim.rest * at.tail + CONFIRM_ROUNDING * at.size;
                 // Derivatives follow from values that are good; near a zero of high index they are not.
                 is_known &= m > 0 || 2.0 * at.tail <= CONFIRM_MOST * at.moving + weight;
                 let bend = coefficient_at(claim, n, j, m + 2, top).value;

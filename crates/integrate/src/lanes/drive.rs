@@ -8,7 +8,7 @@ use super::{LaneDone, LaneEnd, LaneFeed, LaneReached, LaneSettings, LaneStart};
 use crate::arguments::Argument;
 use crate::implicit::choice::Pace;
 use crate::monitor::AHEAD;
-use crate::monitor::ahead::N_SAMPLES;
+use crate::monitor::ahead::{N_SAMPLES, PHASE, TREND};
 use crate::options::Options;
 use crate::outcome::RatioFit;
 use crate::problem::Problem;
@@ -29,6 +29,50 @@ struct Arguments<'p, const W: usize> {
     roots: Vec<f64>,
 }
 
+/// Arguments of sines and cosines in the blocks of several runs.
+struct Phases<const W: usize> {
+    program: Program,
+    room: Room<W>,
+    /// The arguments here, in the middle and at the end of a window.
+    values: [Vec<Pack<W>>; 3],
+}
+
+impl<const W: usize> Phases<W> {
+    /// `None` without any, or where runs side by side do not evaluate them.
+    fn new(problem: &Problem) -> Option<Option<Self>> {
+        let tape = problem.phase_tape();
+        if tape.n_roots() == 0 {
+            return Some(None);
+        }
+        let program = Program::new(tape, 0)?;
+        let n_roots = program.n_roots();
+        Some(Some(Self {
+            room: program.room(),
+            values: [0; 3].map(|_| vec![Pack::ZERO; n_roots]),
+            program,
+        }))
+    }
+
+    /// Keeps the arguments at points.
+    #[inline(always)]
+    fn keep(&mut self, place: usize, time: &Pack<W>, point: &[Pack<W>]) {
+        self.program.evaluate(&mut self.room, time, point);
+        for (root, into) in self.values[place].iter_mut().enumerate() {
+            *into = *self.program.root(&self.room, root);
+        }
+    }
+
+    /// The most that an argument of a run changes by over the window.
+    fn change(&self, lane: usize) -> f64 {
+        let [here, middle, there] = &self.values;
+        let changes = (0..here.len()).map(|k| {
+            let [a, b, c] = [here, middle, there].map(|values| values[k][lane]);
+            (b - a).abs() + (c - b).abs()
+        });
+        changes.fold(0.0, f64::max)
+    }
+}
+
 /// One run of the pack.
 struct Lane {
     number: usize,
@@ -42,6 +86,8 @@ struct Lane {
     pace: Pace,
     n_steps: usize,
     n_samples: usize,
+    /// Whether the last values of its quantities tell what follows.
+    has_trend: bool,
     trajectory: Trajectory,
 }
 
@@ -64,6 +110,7 @@ pub(super) struct Drive<'p, const W: usize> {
     rule: StepRule,
     solver: Solver<W>,
     arguments: Option<Arguments<'p, W>>,
+    phases: Option<Phases<W>>,
     features: Option<Features<'p>>,
     /// Whether stability may bound the steps at all.
     has_states: bool,
@@ -128,6 +175,7 @@ impl<'p, const W: usize> Drive<'p, W> {
                 })
             }
         };
+        let phases = Phases::new(problem)?;
         let n = problem.n();
         let n_blocks = problem.structure().blocks().len();
         let tape = problem.jacobian_tape();
@@ -137,6 +185,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         let slots = [
             tape.max_slot_order(),
             problem.argument_tape().max_slot_order(),
+            problem.phase_tape().max_slot_order(),
         ];
         let n_read = slots.into_iter().max().unwrap_or(0) + 1;
         let n_point = problem.max_unknown_offset() + 1;
@@ -150,6 +199,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             pace: Pace::default(),
             n_steps: 0,
             n_samples: 0,
+            has_trend: true,
             trajectory: Trajectory::new(n, settings.is_dense),
         };
         Some(Self {
@@ -186,6 +236,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             is_dense: settings.is_dense,
             solver,
             arguments,
+            phases,
         })
     }
 
@@ -233,6 +284,9 @@ impl<'p, const W: usize> Drive<'p, W> {
                 .program
                 .set_parameters(room, lane, &start.parameters);
         }
+        if let Some(Phases { program, room, .. }) = &mut self.phases {
+            program.set_parameters(room, lane, &start.parameters);
+        }
         for (into, x) in self.starts.iter_mut().zip(&start.point) {
             into[lane] = *x;
         }
@@ -251,6 +305,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             pace: Pace::default(),
             n_steps: 0,
             n_samples: 0,
+            has_trend: true,
             trajectory,
         };
     }
@@ -351,6 +406,7 @@ impl<'p, const W: usize> Drive<'p, W> {
                 h[lane] = h[lane].min(0.5 * tail.distance.abs());
             }
         }
+        self.watch_phases(&planned, &window);
         self.look_ahead(&planned, &window);
         for lane in 0..W {
             if planned[lane] {
@@ -396,6 +452,26 @@ impl<'p, const W: usize> Drive<'p, W> {
         features.limit(at, &self.options.tolerances, h)
     }
 
+    /// Runs whose blocks turn faster than the samples follow, (R29), leave.
+    #[inline(always)]
+    fn watch_phases(&mut self, planned: &[bool; W], window: &Pack<W>) {
+        let Some(phases) = &mut self.phases else {
+            return;
+        };
+        for (place, part) in [0.0, 0.5, 1.0].into_iter().enumerate() {
+            let s = *window * part;
+            self.solver
+                .shift(&self.series, &s, self.n_read, &mut self.ahead);
+            phases.keep(place, &(self.time + s), &self.ahead);
+        }
+        for lane in (0..W).filter(|&lane| planned[lane]) {
+            let turns = phases.change(lane) / PHASE;
+            let is_fast = turns > N_SAMPLES as f64;
+            self.lanes[lane].leave_if(is_fast, "sines and cosines that turn fast");
+            self.lanes[lane].has_trend = turns <= TREND;
+        }
+    }
+
     /// Looks for zeros ahead where the last values of a quantity say that there may be one.
     #[inline(always)]
     fn look_ahead(&mut self, planned: &[bool; W], window: &Pack<W>) {
@@ -403,7 +479,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         for &quantity in &self.quantities {
             let may = self.histories[quantity].may_vanish(&self.times, window);
             for lane in 0..W {
-                let unknown = self.lanes[lane].n_samples < 3;
+                let unknown = self.lanes[lane].n_samples < 3 || !self.lanes[lane].has_trend;
                 suspects[lane] |= planned[lane] && (may[lane] || unknown);
             }
         }

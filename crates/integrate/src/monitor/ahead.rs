@@ -10,6 +10,13 @@ use daelight_linalg::LogDet;
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
 pub(crate) const N_SAMPLES: usize = 5;
 
+/// What the argument of a sine or cosine may change by between two samples, (R29): a product of two has ten samples in each turn.
+pub(crate) const PHASE: f64 = 0.6;
+
+/// The last values of three steps tell what follows while arguments change by less than this many [`PHASE`] over the range ahead: of
+/// sin(u)^2 a parabola misses the fall from its greatest value to zero. With 1 every step of the slider-crank is looked at.
+pub(crate) const TREND: f64 = 2.0;
+
 /// Blocks beyond this size are looked at in fewer points.
 const LARGE: usize = 64;
 
@@ -28,6 +35,11 @@ const CLEAR: f64 = 0.05;
 /// The part of the distance between samples over which it is seen whether a quantity falls.
 const SHORTLY: f64 = 1e-3;
 
+/// The most points at which it is evaluated, where sines and cosines of unknowns turn fast: as many as a dip is looked at in.
+pub(super) const fn most_samples() -> usize {
+    N_PARTS * N_SAMPLES
+}
+
 /// What all quantities are read from at one distance ahead: evaluated once, where many of them are looked at.
 pub(super) struct Look {
     s: f64,
@@ -45,6 +57,8 @@ struct Watched {
     /// Logarithm of the unit.
     reference: f64,
     n_samples: usize,
+    /// The distance from which it is looked at.
+    from: f64,
     /// A dip to this part of its surroundings counts as touching zero.
     touching: f64,
     /// What else the surroundings are, beside the samples around a dip.
@@ -59,7 +73,7 @@ impl Watched {
 
     /// The distance of a sample ahead.
     fn distance(&self, k: usize, window: f64) -> f64 {
-        window * k as f64 / self.n_samples as f64
+        self.from + (window - self.from) * k as f64 / self.n_samples as f64
     }
 }
 
@@ -100,15 +114,29 @@ impl Monitor<'_> {
         window: f64,
         always: bool,
     ) -> Option<Zero> {
+        self.look_between(expansion, (0.0, window), always)
+    }
+
+    /// The same between two distances ahead.
+    pub fn look_between(
+        &mut self,
+        expansion: Expansion<'_>,
+        (from, window): (f64, f64),
+        always: bool,
+    ) -> Option<Zero> {
         self.looks.clear();
         self.near_misses.clear();
         let quantities = 0..self.history.len();
+        let turns = self.phase_change(expansion, window) / PHASE;
+        let n_samples = (turns.ceil() as usize).clamp(N_SAMPLES, most_samples());
+        // Where three steps do not follow the blocks their last values say nothing.
+        let always = always || turns > TREND;
         let suspicious = quantities
             .filter(|&q| self.varies[q] && (always || self.is_suspicious(q, window)))
             .collect::<Vec<_>>();
         let mut watched: Vec<Watched> = suspicious
             .into_iter()
-            .filter_map(|quantity| self.watched(expansion, quantity))
+            .filter_map(|quantity| self.watched(expansion, quantity, (from, n_samples)))
             .collect();
         if watched.len() > 1 {
             let estimates = watched.iter().map(|w| self.estimate(expansion, w, window));
@@ -143,12 +171,17 @@ impl Monitor<'_> {
     }
 
     /// A quantity to be looked at; `None` without a value here.
-    fn watched(&mut self, expansion: Expansion<'_>, quantity: usize) -> Option<Watched> {
+    fn watched(
+        &mut self,
+        expansion: Expansion<'_>,
+        quantity: usize,
+        (from, n_samples): (f64, usize),
+    ) -> Option<Watched> {
         let blocks = self.problem.structure().blocks();
         let size = blocks.get(quantity).map_or(1, |b| b.equations.len());
         let here = match self.history[quantity].last() {
-            Some(sample) if sample.time == expansion.time => sample.determinant,
-            _ => self.shared_value(expansion, quantity, 0.0)?,
+            Some(sample) if from == 0.0 && sample.time == expansion.time => sample.determinant,
+            _ => self.shared_value(expansion, quantity, from)?,
         };
         // The error of a state is one of its size, not of what is left of a determinant close to zero.
         let (touching, scale) = match self.block(quantity) {
@@ -160,7 +193,12 @@ impl Monitor<'_> {
             quantity,
             sign: here.sign,
             reference: here.log_abs,
-            n_samples: if size > LARGE { 2 } else { N_SAMPLES },
+            n_samples: if size > LARGE && n_samples == N_SAMPLES {
+                2
+            } else {
+                n_samples
+            },
+            from,
             touching,
             scale,
         })
@@ -169,7 +207,7 @@ impl Monitor<'_> {
     /// How far ahead a line through two samples vanishes, or three of them dip; infinitely far if none do.
     fn estimate(&mut self, expansion: Expansion<'_>, watched: &Watched, window: f64) -> f64 {
         let sign = watched.sign;
-        let mut samples = [(0.0, sign); 3];
+        let mut samples = [(watched.from, sign); 3];
         for k in 1..=watched.n_samples {
             let s = watched.distance(k, window);
             let f = self.shared(expansion, watched, s);
@@ -200,7 +238,8 @@ impl Monitor<'_> {
             |s: f64, sign_change: bool| Some(Zero::of(quantity, expansion.time + s, sign_change));
         // What has not vanished shortly before the zero that is held vanishes there or behind it.
         let brink = held.map(|s| s - same_point(expansion, window));
-        let mut samples: [(f64, f64); 3] = [(0.0, f64::NAN), (0.0, sign), (0.0, sign)];
+        let begin = (watched.from, sign);
+        let mut samples: [(f64, f64); 3] = [(watched.from, f64::NAN), begin, begin];
         for k in 1..=watched.n_samples {
             let [(_, first), (earlier, fe), (before, fb)] = samples;
             let s = watched.distance(k, window);
@@ -225,12 +264,18 @@ impl Monitor<'_> {
                 false => f64::NAN,
             };
             let off = off_parabola(first, [fe, fb, f], behind);
-            if k > 1 && dip_of([(earlier, fe), (before, fb), (s, f)], sign, off).is_some() {
+            let dips = match k {
+                // Far lower here than at the first sample, it may have touched zero in between.
+                1 => DIP * f * sign > 1.0 && self.falls_at_once(expansion, watched, s - before),
+                _ => dip_of([(earlier, fe), (before, fb), (s, f)], sign, off).is_some(),
+            };
+            if dips {
                 let surroundings = fe.abs().max(f.abs()).max(watched.scale);
                 let low = watched.touching * surroundings;
                 // It vanishes at the zero that is held, or still falls there and is least behind it.
                 let is_behind = brink.zip(at_brink).is_some_and(|(brink, value)| {
-                    let shortly_before = brink - SHORTLY * watched.distance(1, window);
+                    let shortly_before =
+                        brink - SHORTLY * (watched.distance(1, window) - watched.from);
                     let was = self.shared(expansion, watched, shortly_before) * sign;
                     value.abs() <= low || value < was
                 });
@@ -245,11 +290,18 @@ impl Monitor<'_> {
                 }
             }
             samples = match k {
-                1 => [(0.0, f64::NAN), (0.0, sign), (s, f)],
+                1 => [(watched.from, f64::NAN), begin, (s, f)],
                 _ => [samples[1], samples[2], (s, f)],
             };
         }
         None
+    }
+
+    /// Whether a quantity falls so fast from where it is looked at that it may have risen again at the first sample.
+    fn falls_at_once(&mut self, expansion: Expansion<'_>, watched: &Watched, spacing: f64) -> bool {
+        let shortly = watched.from + SHORTLY * spacing;
+        let left = self.shared(expansion, watched, shortly) * watched.sign;
+        (1.0 - left) / SHORTLY > 1.0 - DIP
     }
 
     /// Whether a dip between two samples stays far above zero, by values in between that all quantities share.

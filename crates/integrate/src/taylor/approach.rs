@@ -21,7 +21,7 @@ const REACHES: f64 = 1.6;
 const MAX_STUCK: usize = 6;
 
 /// Without a verdict the run does not come nearer to a zero than this part of the longest reach since it was seen:
-/// rounding would make any zero look like a pole.
+/// rounding would make any zero look like a pole. Zeros nearer to each other than this part of a jump are jumped over together.
 const NEAREST: f64 = 0.05;
 
 /// A jump is judged as if no series reached further than this many times the distance of the zero.
@@ -106,6 +106,8 @@ impl Taylor<'_> {
             .is_finite()
             .then(|| self.monitor.look_ahead(expansion, window, false))
             .flatten();
+        // Beyond the end nobody goes nearer: what is not confirmed from here is not told.
+        let zero = zero.filter(|zero| self.standing(*zero) == Standing::Holds);
         let tail = (self.tail.streak >= STREAK).then_some(self.tail.time);
         let time = zero.map(|zero| zero.time).or(tail)?;
         let distance = (time - end) * self.direction;
@@ -342,6 +344,15 @@ impl Taylor<'_> {
         size: StepSize,
     ) -> Verdict {
         let zero = approach.zero;
+        // Rounding near the zero shortens the steps of what is not carried on, the more the nearer the run comes.
+        let step = match approach.stuck > 0 {
+            true => self.rule.step_of_states(&self.series),
+            false => size.step,
+        };
+        let size = StepSize {
+            step: step.max(size.step),
+            ..size
+        };
         // The series of a polynomial reaches to infinity; a landing point must not.
         let size = StepSize {
             step: size.step.min(LONGEST_JUMP * distance),
@@ -349,7 +360,8 @@ impl Taylor<'_> {
         };
         let proceed = self.options.on_singularity.goes_on();
         let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
-        let near = distance <= 0.65 * size.step;
+        let careful = if approach.stuck > 0 { 0.9 } else { 0.65 };
+        let near = distance <= careful * size.step;
         let decides = near || proceed && !free || approach.last_step && !proceed;
         let bifurcates = decides && self.bifurcates(zero);
         let is_family = decides && !bifurcates && self.is_family(zero);
@@ -359,10 +371,11 @@ impl Taylor<'_> {
             self.approach = Some(approach);
             // States cross with the accuracy of the series itself, hence not further than a careful step.
             let far = if free {
-                0.9 * size.step
+                (0.9 * size.step).max(1.15 * distance)
             } else {
                 (distance + distance.max(0.3 * size.reach)).min(3.0 * size.reach)
             };
+            let far = self.before_next(distance, far);
             return Verdict::Jump {
                 landing: self.time + self.direction * self.before_switch(distance, far),
             };
@@ -399,6 +412,20 @@ impl Taylor<'_> {
         let distance = (zero.time - self.time).abs();
         let radius = AROUND * size.reach.min(LONGEST_JUMP * distance);
         self.monitor.refined(expansion, zero, radius)
+    }
+
+    /// A distance behind a zero, but not behind the next one that the series sees.
+    fn before_next(&mut self, zero: f64, far: f64) -> f64 {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let followed = self.monitor.followed(expansion, self.direction * far).abs();
+        let far = far.min(followed.max(2.0 * zero));
+        let from = zero + NEAREST * (far - zero);
+        let range = (self.direction * from, self.direction * far);
+        let next = self.monitor.look_between(expansion, range, true);
+        next.map_or(far, |next| 0.5 * (zero + (next.time - self.time).abs()))
     }
 
     /// A distance behind a zero, but not behind the next switch.

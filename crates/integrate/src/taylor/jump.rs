@@ -7,6 +7,7 @@ use super::{MAX_RESIDUAL, SAME_TIME, Taylor};
 use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Failure, Jump, Nature, StopReason};
 use crate::step::StepSize;
+use crate::tolerances::CONFIRM_LEAST;
 use crate::trajectory::{Segment, shift};
 
 /// Jumps over one zero that are tried, each from half the distance.
@@ -53,14 +54,6 @@ impl Taylor<'_> {
         self.stages.set_point(landing, &self.point);
         let landed = self.solve_point(true);
         let may_fail = approach.failed_jumps < MAX_JUMPS;
-        if landed.is_ok()
-            && may_fail
-            && let Some(touched) = self.touched_behind(zero, landing)
-        {
-            // Another singular point lies in the way: the jump ends before it.
-            self.approach = Some(approach.with_failed_jump());
-            return self.jump(0.5 * (zero.time + touched), size);
-        }
         let sides = match landed {
             Ok(projected) => self.compare_sides(zero, landing, projected.residual),
             Err(_) => Sides::default(),
@@ -90,7 +83,7 @@ impl Taylor<'_> {
         if let Some(second) = second {
             mismatch = mismatch.max(self.mismatch(second, landing));
         }
-        let limit = (1e4 * self.options.tolerances.rtol).max(1e-8);
+        let limit = 1e4 * self.options.tolerances.rtol.max(CONFIRM_LEAST);
         let companions = self.companions(zero, landing, second.is_some());
         Sides {
             residual,
@@ -115,7 +108,8 @@ impl Taylor<'_> {
         }
         let n = self.trajectory.n();
         let h = landing - self.time;
-        let rtol = self.options.tolerances.rtol;
+        let tolerances = &self.options.tolerances;
+        let rtol = tolerances.rtol.max(CONFIRM_LEAST);
         (0..n).filter(|&j| self.rule.is_differentiated(j)).all(|j| {
             let d = self.rule.offset(j);
             let at = (d - 1) * n + j;
@@ -123,7 +117,9 @@ impl Taylor<'_> {
             let (before, expected) = (factor * self.series[at + n], factor * self.point[at + n]);
             let found = factor * self.next[at + n];
             let rounding = ROUNDED_SLOPE * (self.next[at] / h).abs();
-            let limit = UNLIKE * (expected - before).abs() + 1e4 * rtol * expected.abs() + rounding;
+            let nominal = tolerances.absolute(d, j) / tolerances.rtol;
+            let tolerance = rtol * (1e4 * expected.abs() + 1e2 * nominal);
+            let limit = UNLIKE * (expected - before).abs() + tolerance + rounding;
             (found - expected).abs() <= limit
         })
     }
@@ -273,19 +269,6 @@ impl Taylor<'_> {
             .monitor
             .locate(there, zero.quantity, behind - landing)?;
         Some(second).filter(|second| second.time != behind)
-    }
-
-    /// Where a quantity vanishes without a change of its sign, between a zero and a landing point behind it.
-    fn touched_behind(&mut self, zero: Zero, landing: f64) -> Option<f64> {
-        let there = Expansion {
-            time: landing,
-            series: &self.next,
-        };
-        let within = SAME_TIME * (zero.time - self.time).abs();
-        let window = zero.time + self.direction * within - landing;
-        let touched = self.monitor.look_ahead(there, window, true)?;
-        let is_other = !touched.sign_change && (touched.time - zero.time).abs() > within;
-        is_other.then_some(touched.time)
     }
 
     /// The other blocks whose determinants change their signs at the same time; `None` if signs change elsewhere.

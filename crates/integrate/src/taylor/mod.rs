@@ -392,7 +392,7 @@ impl<'p> Taylor<'p> {
             return Some(StopReason::Finished);
         }
         let size = self.rule.step(&self.series);
-        let window = self.window(AHEAD * size.reach);
+        let window = self.window(AHEAD * size.reach, remaining);
         if self.follow_tail() {
             return self.end_of_tail(size);
         }

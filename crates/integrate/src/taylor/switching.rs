@@ -2,6 +2,7 @@
 
 use super::Taylor;
 use super::tail::Tail;
+use crate::monitor::Expansion;
 use crate::outcome::{StopReason, Switch};
 use crate::stages::Projected;
 use crate::tolerances::{SAME_SWITCH, SIDE_VALUE, WINDOW_LEAST};
@@ -79,14 +80,25 @@ impl Taylor<'_> {
         features.limit(at, &self.options.tolerances, h)
     }
 
-    /// The range, up to h, in which determinants follow functions of time closely enough for zeros to be seen.
-    pub(super) fn window(&mut self, h: f64) -> f64 {
-        match &mut self.forced {
+    /// The range, up to h, in which samples of determinants follow functions of time, and sines and cosines of unknowns, closely
+    /// enough for zeros to be seen; infinite where it is all of h.
+    pub(super) fn window(&mut self, h: f64, remaining: f64) -> f64 {
+        let of_time = match &mut self.forced {
             Some(forced) => match forced.window(self.time, self.direction, h) {
                 range if range < WINDOW_LEAST * h => range,
                 _ => f64::INFINITY,
             },
             None => f64::INFINITY,
+        };
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let far = h.min(remaining).min(of_time);
+        let followed = self.monitor.followed(expansion, self.direction * far).abs();
+        match followed < far {
+            true => followed,
+            false => of_time,
         }
     }
 

@@ -3,14 +3,11 @@
 //! Section 2 of `docs/theory/runs.md`.
 
 use super::Isolation;
-use crate::tolerances::{DECIDER_ROUNDING, SCAN_TOLERANCE};
+use crate::tolerances::{DECIDER_ROUNDING, MAX_HALVINGS, SCAN_TOLERANCE};
 use std::ops::ControlFlow;
 
 /// The order of the series that functions are expanded to.
 pub const SCAN_ORDER: usize = 12;
-
-/// Halvings of a piece on which the functions are not yet their series.
-const MAX_DEPTH: usize = 40;
 
 /// Halvings of a piece within which the functions have no values.
 const MAX_DEPTH_WITHOUT: usize = 6;
@@ -103,7 +100,7 @@ impl Scan {
         let radius = expanded.map(|at| (at - from).abs().max((to - at).abs()));
         let is_resolved = radius.is_some_and(|r| series[first..].iter().all(|f| is_small(f, r)));
         let most = if expanded.is_some() {
-            MAX_DEPTH
+            MAX_HALVINGS
         } else {
             MAX_DEPTH_WITHOUT
         };
