@@ -629,7 +629,7 @@ impl<'p> Monitor<'p> {
         let mut range = window;
         for _ in 0..f64::MANTISSA_DIGITS {
             let change = self.phase_change(expansion, range);
-            if !(change > most) {
+            if change <= most {
                 break;
             }
             range *= (0.9 * most / change).max(0.1);
