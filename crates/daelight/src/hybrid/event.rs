@@ -3,7 +3,8 @@
 use super::{Driver, HybridEnd, MAX_ROUNDS, Point, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
 use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol, Type};
-use std::collections::HashSet;
+use daelight_show::record::{Change, EventRecord as Event};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 /// What a relation on its border is.
@@ -17,42 +18,12 @@ enum OnBorder {
     Kept,
 }
 
-/// A quantity that an event changed.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Change {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its value before.
-    pub from: f64,
-    /// Its value afterwards.
-    pub to: f64,
-}
-
-/// Something that happened during a run.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Event {
-    /// When.
-    pub time: f64,
-    /// The conditions that changed, as written; the same list for all events with these.
-    pub causes: Arc<[String]>,
-    /// The line of the first of them.
-    pub line: Option<usize>,
-    /// What changed.
-    pub changed: Box<[Change]>,
-    /// Impulses of unknowns without a derivative, where a new mode made others jump.
-    pub impulses: Box<[(Arc<str>, f64)]>,
-    /// The energy that the event took away, if the model tells its energy and something jumped.
-    pub energy_lost: Option<f64>,
-    /// The mode afterwards.
-    pub mode: usize,
-}
-
 /// Words that events share: names of what they change, and lists of causes. Runs have many events of few kinds.
 #[derive(Default)]
 pub(super) struct Words {
     unknowns: Vec<Arc<str>>,
     variables: Vec<Arc<str>>,
-    causes: HashSet<Arc<[String]>>,
+    causes: HashMap<Arc<[String]>, Arc<str>>,
 }
 
 impl Words {
@@ -62,18 +33,19 @@ impl Words {
             variables: (hybrid.variables.iter())
                 .map(|v| v.name[..].into())
                 .collect(),
-            causes: HashSet::new(),
+            causes: HashMap::new(),
         }
     }
 
-    /// The list with these causes.
-    pub fn causes(&mut self, list: Vec<String>) -> Arc<[String]> {
-        if let Some(known) = self.causes.get(&list[..]) {
-            return Arc::clone(known);
+    /// The list with these causes, and how they are written together.
+    pub fn causes(&mut self, list: Vec<String>) -> (Arc<[String]>, Arc<str>) {
+        if let Some((known, text)) = self.causes.get_key_value(&list[..]) {
+            return (Arc::clone(known), Arc::clone(text));
         }
+        let text: Arc<str> = list.join(", ").into();
         let new: Arc<[String]> = list.into();
-        self.causes.insert(Arc::clone(&new));
-        new
+        self.causes.insert(Arc::clone(&new), Arc::clone(&text));
+        (new, text)
     }
 
     /// The name of an unknown.
@@ -542,17 +514,18 @@ impl Driver<'_> {
             .last()
             .is_some_and(|last| time - last.time <= self.instant_long() && changed.is_empty());
         if !follows {
-            let causes = self.words.causes(causes);
-            self.out.events.push(Event {
+            let (causes, condition) = self.words.causes(causes);
+            let impulses = std::mem::take(&mut self.impulses).into();
+            self.note(Event {
                 time,
+                condition,
                 causes,
                 line,
                 changed,
-                impulses: std::mem::take(&mut self.impulses).into(),
+                impulses,
                 energy_lost,
                 mode: self.mode,
             });
-            self.note_alike();
         }
         self.terminated.take().map_or(Ok(()), Err)
     }
