@@ -972,7 +972,11 @@ end Counted;",
         10.0,
     );
     assert_eq!(last(&model, &solution, "n"), 2.0);
-    close(solution.events.times()[0], std::f64::consts::FRAC_PI_6, 1e-13);
+    close(
+        solution.events.times()[0],
+        std::f64::consts::FRAC_PI_6,
+        1e-13,
+    );
 }
 
 /// A model whose relations are conditions of modes though nothing but equations reads them.

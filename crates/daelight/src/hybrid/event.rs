@@ -2,6 +2,7 @@
 
 use super::{Driver, HybridEnd, MAX_ROUNDS, Point, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
+use daelight_expr::{Node, UnaryOp};
 use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol, Type};
 use daelight_show::record::{Change, EventRecord as Event};
 use std::collections::HashMap;
@@ -74,8 +75,7 @@ impl Driver<'_> {
                 break;
             }
             if round > MAX_ROUNDS {
-                let names = self.changing(&before);
-                return Err(HybridEnd::EndlessEvent { names }.into());
+                return Err(self.endless(&before).into());
             }
             if let Err(stop) = self.find_start() {
                 match self.find_mode(true) {
@@ -573,11 +573,11 @@ impl Driver<'_> {
                 return Ok(());
             }
             if round >= MAX_ROUNDS {
-                let names = self.changing(&before);
+                let end = self.endless(&before);
                 self.trace_oddity();
                 return match self.find_mode(false) {
                     true => Ok(()),
-                    false => Err(HybridEnd::EndlessEvent { names }),
+                    false => Err(end),
                 };
             }
             self.remember();
@@ -664,6 +664,34 @@ impl Driver<'_> {
             self.out.warnings.push(text);
         }
         Ok(())
+    }
+
+    /// Why an event does not settle: something changes in every round, or has no value.
+    fn endless(&self, before: &[f64]) -> HybridEnd {
+        let mut variables = self.hybrid.variables.iter();
+        let Some(variable) = variables.find(|v| self.values[v.parameter].is_nan()) else {
+            let names = self.changing(before);
+            return HybridEnd::EndlessEvent { names };
+        };
+        // A loop that is not at its end after all rounds that are written out is a number without a value, with the place of its condition.
+        let rule = [variable.rule.expr()];
+        let mut walker = daelight_expr::Walker::new();
+        let parts = walker.reachable(&self.model.graph, &rule);
+        let span = parts
+            .iter()
+            .find_map(|id| match self.model.graph.node(*id) {
+                Node::Unary(UnaryOp::Sqrt, below) => {
+                    self.model.graph.as_constant(below)?;
+                    let span = self.model.spans.get(id).copied();
+                    span.filter(|span| self.model.sources.is_of_while(*span))
+                }
+                _ => None,
+            });
+        HybridEnd::NoValue {
+            name: variable.name.clone(),
+            line: self.line_of(span.unwrap_or(variable.span)),
+            endless: span.map(|span| self.model.sources.slice(span).to_string()),
+        }
     }
 
     /// What an event changed, as far as the model names it.

@@ -110,6 +110,15 @@ pub enum HybridEnd {
         /// What still changes.
         names: Vec<String>,
     },
+    /// A discrete variable has no value.
+    NoValue {
+        /// The variable.
+        name: String,
+        /// The line of what has none.
+        line: Option<usize>,
+        /// The condition of the `while` that does not come to its end, if that is why.
+        endless: Option<String>,
+    },
     /// Events follow each other without progress.
     Accumulation {
         /// The conditions.

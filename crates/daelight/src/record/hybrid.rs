@@ -246,6 +246,22 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
                 }
             ),
         ),
+        HybridEnd::NoValue {
+            name,
+            line,
+            endless,
+        } => {
+            let place = line.map_or(String::new(), |line| format!(", line {line}"));
+            let message = match endless {
+                Some(condition) => format!(
+                    "at t = {reached} `{name}` has no value: the loop `while {condition}`{place} is not at its end after as many rounds as are looked at; write it as a `for` with an `if`, or with `mod`, `floor` or an equation"
+                ),
+                None => format!(
+                    "at t = {reached} `{name}`{place}, has no value: what it is set to divides by zero, or is a root or logarithm of a negative number; keep it in its range with `if`, `max` or `min`"
+                ),
+            };
+            failure("no-value", message)
+        }
         HybridEnd::Accumulation { names } => failure(
             "event-loop",
             format!(
