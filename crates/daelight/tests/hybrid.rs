@@ -580,7 +580,9 @@ fn events_that_nobody_asks_for_are_counted() {
         told_only: true,
         sink: Some(&mut rows),
     };
-    let (told, _) = solve_sampled(&model, &system, &options, taken).expect("a run");
+    let (told, _) = solve_sampled(&model, &system, &options, taken)
+        .ok()
+        .expect("a run");
     assert_eq!(told.events.len(), n);
     let first: Vec<Event> = solution.events.iter().take(6).collect();
     assert_eq!(told.events.iter().collect::<Vec<_>>(), first);
@@ -620,6 +622,36 @@ fn a_clutch_keeps_the_momentum_when_it_locks() {
     close(last(&model, &solution, "w1"), 3.0 + 1.0 / 3.0, 1e-8);
     let known: Vec<_> = solution.modes.iter().map(|m| (m.index, m.dof)).collect();
     assert_eq!(known, [(Some(1), Some(2)), (Some(2), Some(1))]);
+}
+
+/// The square of an impulse has no integral: what would have to be it is named, and takes the value that is given.
+#[test]
+fn the_integral_of_the_square_of_an_impulse_is_named() {
+    let caps = |set: &str| {
+        format!(
+            "model Capacitors
+              Real v1(start = 3, fixed = true), v2(start = 0, fixed = true), i, W(start = 0, fixed = true); Boolean closed(start = false);
+            equation
+              2*der(v1) = -i; der(v2) = i;
+              der(W) = 5*i^2;
+              when time >= 1 then closed = true; {set} end when;
+              if closed then v1 = v2; else i = 0; end if;
+            end Capacitors;"
+        )
+    };
+    let alone = model(&caps(""));
+    let solution = run_to(&alone, 2.0);
+    let message = daelight::record::hybrid(&alone, &solution, None).message;
+    assert!(
+        message.starts_with(
+            "at the event at t = 1 `W` grows beyond all bounds: `der(W) = 5*i^2`, line 5"
+        ),
+        "{message}"
+    );
+    let (model, solution) = finished(&caps("reinit(W, pre(W) + pre(v1)^2/3);"), 2.0);
+    for (name, wanted) in [("v1", 2.0), ("v2", 2.0), ("W", 3.0)] {
+        close(last(&model, &solution, name), wanted, 1e-9);
+    }
 }
 
 /// A switch closes two capacitors into one: the charge is kept.

@@ -508,11 +508,9 @@ impl Driver<'_> {
             _ => None,
         };
         // The located time lies just behind a zero: where the motion turns round there, the relation changes back at once.
-        let follows = self
-            .out
-            .events
-            .last()
-            .is_some_and(|last| time - last.time <= self.instant_long() && changed.is_empty());
+        let last = self.out.events.last();
+        let is_here = last.is_some_and(|last| time - last.time <= self.instant_long());
+        let follows = is_here && changed.is_empty();
         if !follows {
             let (causes, condition) = self.words.causes(causes);
             let impulses = std::mem::take(&mut self.impulses).into();

@@ -154,6 +154,15 @@ pub enum HybridEnd {
         /// The value next to it that is consistent.
         to: f64,
     },
+    /// An integral of more than an impulse, such as its square, would grow beyond all bounds.
+    Boundless {
+        /// The integral.
+        unknown: String,
+        /// Its equation.
+        equation: String,
+        /// The line of that.
+        line: usize,
+    },
     /// As a continuous run ends.
     Continuous(Box<(System, Solution)>),
     /// The equations of a mode cannot be run.

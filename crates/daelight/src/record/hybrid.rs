@@ -246,22 +246,6 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
                 }
             ),
         ),
-        HybridEnd::NoValue {
-            name,
-            line,
-            endless,
-        } => {
-            let place = line.map_or(String::new(), |line| format!(", line {line}"));
-            let message = match endless {
-                Some(condition) => format!(
-                    "at t = {reached} `{name}` has no value: the loop `while {condition}`{place} is not at its end after as many rounds as are looked at; write it as a `for` with an `if`, or with `mod`, `floor` or an equation"
-                ),
-                None => format!(
-                    "at t = {reached} `{name}`{place}, has no value: what it is set to divides by zero, or is a root or logarithm of a negative number; keep it in its range with `if`, `max` or `min`"
-                ),
-            };
-            failure("no-value", message)
-        }
         HybridEnd::Accumulation { names } => failure(
             "event-loop",
             format!(
@@ -302,6 +286,40 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
             "jump",
             format!(
                 "at the event at t = {reached} `{unknown}` has to jump from {from} (to {to} or elsewhere), and the model does not say how; set it with reinit({unknown}, …)"
+            ),
+        ),
+        other => without_value(other, reached),
+    }
+}
+
+/// The end of a run at an event behind which something has no value.
+fn without_value(end: &HybridEnd, reached: f64) -> Ending {
+    let failure = |reason, message| ("failure", reason, message, reached);
+    match end {
+        HybridEnd::NoValue {
+            name,
+            line,
+            endless,
+        } => {
+            let place = line.map_or(String::new(), |line| format!(", line {line}"));
+            let message = match endless {
+                Some(condition) => format!(
+                    "at t = {reached} `{name}` has no value: the loop `while {condition}`{place} is not at its end after as many rounds as are looked at; write it as a `for` with an `if`, or with `mod`, `floor` or an equation"
+                ),
+                None => format!(
+                    "at t = {reached} `{name}`{place}, has no value: what it is set to divides by zero, or is a root or logarithm of a negative number; keep it in its range with `if`, `max` or `min`"
+                ),
+            };
+            failure("no-value", message)
+        }
+        HybridEnd::Boundless {
+            unknown,
+            equation,
+            line,
+        } => failure(
+            "jump",
+            format!(
+                "at the event at t = {reached} `{unknown}` grows beyond all bounds: `{equation}`, line {line}, integrates more than an impulse, such as its square, and the model does not say how long the impulse takes; set it there with reinit({unknown}, …), or let the equations spread the impulse over a time"
             ),
         ),
         _ => failure("unknown", format!("the run ended at t = {reached}")),

@@ -113,8 +113,8 @@ impl<'a> Elaborator<'a> {
         self.equations.truncate(before.n_equations);
     }
 
-    /// A loop round by round, each behind its condition: as many rounds as the longest array has elements, or 64, which no bisection of
-    /// numbers exceeds; and, where elements are read at places that vary, no more than write out so many numbers 64 times. A loop that goes
+    /// A loop round by round, each behind its condition: as many rounds as the longest array has elements, and at events 64, which no bisection
+    /// of numbers exceeds; and, where elements are read at places that vary, no more than write out so many numbers 64 times. A loop that goes
     /// on after that gives nothing: a run that needs its result ends there.
     fn write_out(
         &mut self,
@@ -125,7 +125,8 @@ impl<'a> Elaborator<'a> {
     ) -> Checked<End> {
         let span = self.ast.span(condition);
         let locals = self.frame.iter().flat_map(|frame| frame.locals.values());
-        let longest = locals.flat_map(Local::dims).max().unwrap_or(0).max(64);
+        let longest = locals.flat_map(Local::dims).max().unwrap_or(0);
+        let longest = longest.max(if self.discrete.in_body { 64 } else { 0 });
         let most_nodes = self.graph.len() + 64 * longest;
         let mut left = Vec::new();
         let mut ends = false;
