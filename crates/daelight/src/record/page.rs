@@ -214,6 +214,7 @@ fn refused(system: &System, no_run: crate::NoRun, options: &PageOptions) -> NoRu
 fn configurations(text: &Model, options: &PageOptions) -> Result<SingularRecord, Vec<Vec<String>>> {
     let question = Question {
         on_curves: false,
+        paths_locked: false,
         parameters: Kept::None,
         locked: Vec::new(),
     };
