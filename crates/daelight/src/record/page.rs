@@ -238,6 +238,7 @@ fn framed(diagnostic: &Diagnostic, sources: &SourceMap) -> FramedRecord {
     FramedRecord {
         is_error: diagnostic.severity == Severity::Error,
         label: format!("{} {}", diagnostic.severity.word(), diagnostic.code.word()),
+        code: diagnostic.code.word(),
         text: frame(diagnostic, sources, false),
     }
 }

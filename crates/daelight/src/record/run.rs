@@ -732,6 +732,10 @@ fn vanished_parameter(system: &System, time: f64) -> Option<String> {
     Some(parameters.name(at).to_string())
 }
 
+fn has_fixed(system: &System) -> bool {
+    system.unknowns().iter().any(|unknown| unknown.fixed)
+}
+
 /// Says why there is no run of `model`, the name under which the user knows it.
 pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
     let passport_words =
@@ -803,7 +807,10 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 Err(NoPoint::Fault(_)) => {
                     "start where every equation and its derivatives have a value: with other start values, or at another time with --from"
                 }
-                _ => "give start values closer to a consistent point, or free some that are fixed",
+                _ if has_fixed(system) => {
+                    "give start values closer to a consistent point, or free some that are fixed"
+                }
+                _ => "give start values closer to a consistent point, or other parameters if there is none",
             }
             .to_string(),
         ),
@@ -829,7 +836,7 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                         "give `{name}` another value than 0: the start is regular then"
                     ))
                 }))
-                .unwrap_or_else(|| "start at another time or from other values".to_string()),
+                .unwrap_or_else(|| format!("start at another time with --from, from other values or with other parameters; `daelight init {model} --nearest-regular` finds the nearest regular start")),
             )
         }
         NoRun::Undetermined(passport) => {
@@ -856,7 +863,12 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
         NoRun::Equations(because) => (
             RefusalKind::ModelAtFault,
             format!("the equations cannot be integrated as they stand: {because}"),
-            format!("see `daelight analyze {model}` for what kind of system it is"),
+            match vanished_parameter(system, system.experiment().start_time.unwrap_or(0.0)) {
+                Some(name) => format!(
+                    "give `{name}` another value than 0: the equations determine all unknowns then"
+                ),
+                None => format!("see `daelight analyze {model}` for what kind of system it is"),
+            },
         ),
         NoRun::BeyondData { input, data, run } => {
             let message = format!(
