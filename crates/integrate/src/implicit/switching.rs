@@ -24,6 +24,7 @@ impl Course<'_> {
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, switch.width);
         self.work.steps += 1;
+        let before = self.stages.sides().to_vec();
         let (restart, settled) = self.enter((time, &switch.branches), way);
         let segment = Segment {
             centre: self.time,
@@ -61,13 +62,18 @@ impl Course<'_> {
         {
             self.trajectory.push_instant(time, point);
         }
-        self.switches.push(Switch {
-            time,
-            branch,
-            expr,
-            state_change: projected.state_change,
-            is_jump,
-        });
+        // Where the equations have all sides as they were, only the piece was off: nothing has switched.
+        let sides = self.stages.sides();
+        let has_switched = switch.branches.iter().any(|&at| sides[at] != before[at]);
+        if has_switched || is_jump {
+            self.switches.push(Switch {
+                time,
+                branch,
+                expr,
+                state_change: projected.state_change,
+                is_jump,
+            });
+        }
         onto_surfaces(&mut self.stages, &switch.branches, way, &mut self.series);
         self.at_zero = at_zero(&self.stages, &switch.branches, way);
         self.staying.extend(&switch.branches);
