@@ -31,12 +31,6 @@ const SAFETY: f64 = 0.9;
 const LEAST_QUOTIENT: f64 = 0.125;
 const MOST_QUOTIENT: f64 = 5.0;
 
-/// Roundings of the terms of an equation that may come together, one for each operation.
-const ROUNDINGS: f64 = 8.0;
-
-/// Rounding up to so many tolerances counts as rounding: errors beyond that are told, (R15) of `docs/theory/runs.md`.
-const MOST_NOISE: f64 = 100.0;
-
 /// A factorisation is kept if the next step would be longer by at most this factor.
 const KEEP: f64 = 1.2;
 
@@ -323,8 +317,10 @@ impl<'p> Radau<'p> {
         self.pencil.rounding(&self.x, &self.xp, &mut self.noise);
         self.real.solve(&self.pencil, &mut self.noise)?;
         for (j, noise) in self.noise.iter_mut().enumerate() {
+            // One rounding for each of some eight operations. Errors of more than 100 tolerances would be told, (R15) of `docs/theory/runs.md`:
+            // more than that is no rounding that may pass.
             let asked = self.setting.rtol * self.x[j].abs() + self.setting.atol(j);
-            *noise = (ROUNDINGS * noise.abs()).min(MOST_NOISE * asked);
+            *noise = (8.0 * noise.abs()).min(100.0 * asked);
         }
         Ok(())
     }

@@ -487,21 +487,11 @@ impl Driver<'_> {
         self.trace_event();
         self.remember();
         let mut causes = Vec::new();
-        let mut line = None;
         if self.passes_jump() {
             causes.push("delay".to_string());
             self.restart(&[])?;
         }
-        for at in 0..self.hybrid.samples.len() {
-            // Instants that differ by rounding are one: a clock and a multiple of it tick together.
-            if self.instant(at, self.instants[at]) <= time + self.instant_long() {
-                self.instants[at] += 1;
-                self.values[self.hybrid.samples[at].parameter] = 1.0;
-                let span = self.hybrid.samples[at].span;
-                causes.push(self.model.sources.slice(span).to_string());
-                line = line.or(self.line_of(span));
-            }
-        }
+        let mut line = self.take_samples(&mut causes);
         let mut reinitialised = Vec::new();
         self.began = Some((self.point.clone(), self.values.clone()));
         self.evaluate_times();
@@ -558,6 +548,23 @@ impl Driver<'_> {
             self.note_alike();
         }
         self.terminated.take().map_or(Ok(()), Err)
+    }
+
+    /// Lets the `sample`s tick that are due at this instant; the line of the first.
+    fn take_samples(&mut self, causes: &mut Vec<String>) -> Option<usize> {
+        let mut line = None;
+        let end = self.point.time + self.instant_long();
+        for at in 0..self.hybrid.samples.len() {
+            // Instants that differ by rounding are one: a clock and a multiple of it tick together.
+            if self.instant(at, self.instants[at]) <= end {
+                self.instants[at] += 1;
+                self.values[self.hybrid.samples[at].parameter] = 1.0;
+                let span = self.hybrid.samples[at].span;
+                causes.push(self.model.sources.slice(span).to_string());
+                line = line.or(self.line_of(span));
+            }
+        }
+        line
     }
 
     pub(super) fn line_of(&self, span: daelight_lang::Span) -> Option<usize> {

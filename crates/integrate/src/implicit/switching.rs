@@ -3,6 +3,7 @@
 use super::Course;
 use crate::locate;
 use crate::outcome::{Failure, StopReason, Switch};
+use crate::stages::Projected;
 use crate::tolerances::{SAME_SWITCH, SIDE_SURFACE};
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
@@ -34,27 +35,12 @@ impl Course<'_> {
         self.trajectory.push(segment, &self.piece);
         self.save_points(segment, false);
         self.time = restart;
-        let branch = switch.branches[0];
-        let expr = self.branch_expr(branch);
         let is_jump = matches!(settled, Ok(Settled::Jumped(_)));
-        let projected = match settled {
-            Ok(
-                Settled::One(projected) | Settled::Several(projected) | Settled::Jumped(projected),
-            ) => projected,
-            Ok(Settled::Meeting { branch }) => {
-                let expr = self.branch_expr(branch);
-                return Some(StopReason::Meeting { time, expr });
-            }
-            Ok(Settled::None { branch, leads_back }) => {
-                let expr = self.branch_expr(branch);
-                return Some(StopReason::Chattering {
-                    time,
-                    expr,
-                    leads_back,
-                });
-            }
-            Err(failure) => return Some(StopReason::Failed { time, failure }),
+        let projected = match self.goes_on(time, settled) {
+            Ok(projected) => projected,
+            Err(stop) => return Some(stop),
         };
+        let (branch, expr) = (switch.branches[0], self.branch_expr(switch.branches[0]));
         let located = switch.branches.iter().copied();
         let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
         if restart == time
@@ -97,6 +83,27 @@ impl Course<'_> {
             expr,
             leads_back: true,
         })
+    }
+
+    /// The point from which the run goes on behind a switch, or why it ends there.
+    fn goes_on(
+        &self,
+        time: f64,
+        settled: Result<Settled, Failure>,
+    ) -> Result<Projected, StopReason> {
+        match settled {
+            Ok(Settled::One(to) | Settled::Several(to) | Settled::Jumped(to)) => Ok(to),
+            Ok(Settled::Meeting { branch }) => {
+                let expr = self.branch_expr(branch);
+                Err(StopReason::Meeting { time, expr })
+            }
+            Ok(Settled::None { branch, leads_back }) => Err(StopReason::Chattering {
+                time,
+                expr: self.branch_expr(branch),
+                leads_back,
+            }),
+            Err(failure) => Err(StopReason::Failed { time, failure }),
+        }
     }
 
     /// The time of a switch: the number itself where time alone decides, otherwise that at which the equations have it.
