@@ -92,7 +92,7 @@ fn picture_file(arguments: &PlotArgs) -> PathBuf {
     let words = (arguments.more.iter().filter(|word| !is_table(word))).collect::<Vec<_>>();
     let mut name = arguments.table.with_extension("");
     // `solve --plot run.svg --out run.csv` made a picture of that name.
-    if words.is_empty() && arguments.against.is_none() {
+    if words.is_empty() && arguments.against.is_none() && !arguments.work_precision {
         name.as_mut_os_string().push("-columns");
     }
     for word in words.into_iter().chain(&arguments.against) {
