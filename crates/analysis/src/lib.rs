@@ -110,7 +110,7 @@ pub use linear::{LinearFamily, LinearSeries, LinearSystem, NotLinear};
 pub use outcome::{Because, Indices, Stage, Strangeness};
 pub use parameters::{ParameterError, Parameters};
 pub use reduction::Reduction;
-pub use roots::{PlacedRoot, is_size};
+pub use roots::PlacedRoot;
 pub use series::MatrixSeries;
 pub use sharpen::{NotSharper, Sharpened};
 pub use spectrum::{FiniteEigenvalue, Spectrum};

@@ -21,20 +21,6 @@ fn radicand(graph: &Graph, node: Node) -> Option<ExprId> {
     }
 }
 
-/// Whether an expression is never negative as it is written: a size, or a square.
-///
-/// Its root has a value everywhere. In a condition that is all there is to ask: `sqrt(abs(x)) < 1` holds on both sides of x = 0.
-pub fn is_size(graph: &Graph, expr: ExprId) -> bool {
-    match graph.node(expr) {
-        Node::Unary(UnaryOp::Abs, _) => true,
-        Node::Binary(BinaryOp::Mul, a, b) => a == b || is_size(graph, a) && is_size(graph, b),
-        Node::Binary(BinaryOp::Pow, _, power) => graph
-            .as_constant(power)
-            .is_some_and(|power| power % 2.0 == 0.0),
-        _ => graph.as_constant(expr).is_some_and(|value| value >= 0.0),
-    }
-}
-
 /// What a branch decides by: one expression, or the difference of two.
 fn operands(graph: &Graph, branch: ExprId) -> Option<Vec<ExprId>> {
     match graph.node(branch) {
@@ -442,7 +428,7 @@ impl Equations {
                 let arguments = node.arguments();
                 open.extend(arguments.map(|argument| (argument, taken, decides)));
                 if let Some(argument) = radicand(old, node)
-                    && !(decides && is_size(old, argument))
+                    && !(decides && old.is_size(argument))
                 {
                     found.push(PlacedRoot {
                         operation: id,

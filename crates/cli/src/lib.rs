@@ -166,6 +166,10 @@ fn tip(wrong: &str, command: Option<&str>) -> Option<String> {
     if wrong == "--stop" && takes(command, "--stop-when").is_some() {
         return Some("use '--to' for a time, '--stop-when' for a condition".to_string());
     }
+    if wrong == "--at" && takes(command, "--from").is_some() {
+        let word = "use '--from' for the time at which the run starts; 'daelight analyze' and 'daelight init' take --at";
+        return Some(word.to_string());
+    }
     let synonym = SYNONYMS.iter().find(|(other, _)| *other == wrong);
     let meant = synonym.map_or(wrong, |(_, ours)| ours);
     if meant != wrong && takes(command, meant).is_some() {

@@ -1,6 +1,6 @@
 //! Help that can be followed: what a message tells to do leads out of the place it stands in.
 
-use crate::common::{daelight_with_input, json_of, number, status, stderr, stdout};
+use crate::common::{Random, daelight_with_input, json_of, number, status, stderr, stdout};
 
 /// A slider-crank with a motor; `start` goes into the declaration of `beta`.
 fn crank(length: &str, start: &str) -> String {
@@ -316,4 +316,96 @@ fn pages_tell_of_a_closer_start() {
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     let written = std::fs::read_to_string(page).expect("the page");
     assert!(written.contains("A solution on another branch is closer"));
+}
+
+/// A rod shorter than its crank jams: the loop is the cause, whatever forces follow from it, and whatever is infinite by it.
+#[test]
+fn a_jammed_loop_is_the_cause_of_what_it_makes_infinite() {
+    let mut random = Random(0x5eed_1a3b);
+    for _ in 0..4 {
+        let crank = random.between(0.2, 0.5);
+        let rod = crank * random.between(0.3, 0.8);
+        let mass = random.between(0.5, 3.0);
+        for force in [
+            "m*der(v) = S*cos(beta)",
+            "S = m*der(v)",
+            "m*der(v) = S*cos(beta) - 5*v",
+        ] {
+            let text = format!(
+                "model Crank parameter Real r = {crank}, l = {rod}, m = {mass};
+                   Real phi, beta(start = 0), x(start = 0.5), v, S;
+                 equation
+                   phi = 4*time; r*sin(phi) = l*sin(beta); x = r*cos(phi) + l*cos(beta); v = der(x);
+                   {force};
+                 end Crank;"
+            );
+            let (code, found) = json_of(&text, &["solve", "-", "--to", "1"]);
+            assert_eq!(code, 3, "{text}");
+            let found = &found["singularities"][0];
+            assert_eq!(
+                found["equations"][0], "r*sin(phi) = l*sin(beta)",
+                "{text}\n{found}"
+            );
+            assert_eq!(found["unknowns"][0], "beta", "{text}\n{found}");
+            let jammed = (rod / crank).asin() / 4.0;
+            assert!((number(&found["time"]) - jammed).abs() < 1e-6, "{found}");
+        }
+    }
+}
+
+/// A lift that starts stretched, or has to begin beyond its reach: `report` ends as `solve` does, and nobody advises what there is not.
+#[test]
+fn starts_that_are_singular_or_impossible() {
+    let mut random = Random(0x5eed_1a3c);
+    for _ in 0..3 {
+        let length = random.between(1.0, 3.0);
+        for (height, expected) in [(length, 3), (1.2 * length, 4)] {
+            let text = format!(
+                "model Lift parameter Real L = {length}, h0 = {height}; Real th(start = 0.5), h, F; equation
+                   h = L*sin(th); h = h0 + 0.3*time; F = der(h)*cos(th); end Lift;"
+            );
+            let (code, words) = solved(&text, &["--to", "1"]);
+            assert_eq!(code, expected, "{words}");
+            assert!(!words.contains("those of a regular point"), "{words}");
+            assert!(!words.contains("fixed"), "{words}");
+            let report = ["report", "-", "--out", "-"];
+            let output = daelight_with_input(&report, text.as_bytes());
+            assert_eq!(status(&output), expected, "{}", stderr(&output));
+            let words = stderr(&output) + &stdout(&output);
+            assert!(!words.contains("start with --nearest") && !words.contains("that are fixed"));
+        }
+    }
+}
+
+/// A length of 0 is named, as a mass of 0 is.
+#[test]
+fn a_length_of_zero_is_named() {
+    for (mass, length, name) in [(0.0, 2.0, "m"), (12.0, 0.0, "L")] {
+        let text = format!(
+            "model Ladder parameter Real L = {length}, m = {mass}, J = m*L^2/12;
+               Real x, y, phi(start = 1.2, fixed = true), vx, vy, w(start = 0, fixed = true), Nw, Nf;
+             equation
+               x = L/2*cos(phi); y = L/2*sin(phi); vx = der(x); vy = der(y); w = der(phi);
+               m*der(vx) = Nw; m*der(vy) = Nf - m*9.81; J*der(w) = L/2*sin(phi)*Nw - L/2*cos(phi)*Nf;
+             end Ladder;"
+        );
+        let (code, words) = solved(&text, &["--to", "1"]);
+        assert_eq!(code, 1, "{words}");
+        let advised = format!("give `{name}` another value than 0");
+        assert!(words.contains(&advised), "{words}");
+    }
+}
+
+/// Blocks that are singular at one point are told apart.
+#[test]
+fn labels_tell_singular_blocks_apart() {
+    let text = "model Two Real a(start = 1.5), b, x; equation
+        sin(a) = 1 + 0*x; x = time; b*cos(a) = 0*a; end Two;";
+    let output = daelight_with_input(&["init", "-"], text.as_bytes());
+    let words = stderr(&output);
+    assert!(
+        words.contains("of another block that is singular too"),
+        "{words}"
+    );
+    assert!(!words.contains("of the same block"), "{words}");
 }

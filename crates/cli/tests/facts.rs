@@ -469,7 +469,7 @@ fn indices_are_as_the_pages_say() {
     let page = "docs/guide/tutorial.md";
     says(
         page,
-        "the path is differentiated twice to give the force, and once more to give the rate of change of the force.",
+        "the path has to be differentiated twice before the force is known.",
     );
     assert_eq!(kind_of(page, "Plotter"), (3, 0));
     says(

@@ -3,6 +3,7 @@
 
 mod advice;
 mod base;
+mod borders;
 mod cli;
 mod common;
 mod components;

@@ -175,9 +175,14 @@ fn is_cheap(system: &System, statistics: &Statistics) -> bool {
 ///
 /// The run and a shorter twin with small errors after every step come apart as errors grow.
 fn fate(system: &System, options: &SolveOptions, solution: &Solution) -> Option<Fate> {
+    let statistics = &solution.run.statistics;
+    // What is continued behind the twin's end is a guess: where it costs nothing, it comes to the end of the run.
     let shorter = SolveOptions {
         rtol: Some(solution.rtol),
-        max_steps: Some(solution.run.statistics.steps / SHARE),
+        max_steps: Some(match is_cheap(system, statistics) {
+            true => most_steps(solution),
+            false => statistics.steps / SHARE,
+        }),
         ..options.clone()
     };
     let moved = again(system, &shorter, solution)?;
@@ -192,12 +197,15 @@ fn fate(system: &System, options: &SolveOptions, solution: &Solution) -> Option<
         .collect();
     let growth = Growth::of(&samples)?;
     let (passed, direction) = (reached(solution), span.signum());
+    let grown = |error: f64| (error > TOLD * solution.rtol).then_some(Fate::Grown(error));
+    // Both at the end: nothing is left to guess.
+    if span.abs() == passed {
+        let lost = growth.lost.map(|lost| Fate::Lost(from + direction * lost));
+        return lost.or_else(|| grown(samples.last()?.1));
+    }
     match growth.lost.or_else(|| growth.time_of(LOST)) {
         Some(lost) if lost < passed => Some(Fate::Lost(from + direction * lost)),
-        _ => {
-            let error = growth.at(passed);
-            (error > TOLD * solution.rtol).then_some(Fate::Grown(error))
-        }
+        _ => grown(growth.at(passed)),
     }
 }
 
@@ -223,14 +231,17 @@ impl Growth {
             let behind = &samples[first..];
             2 * behind.iter().filter(|sample| is_lost(sample)).count() >= behind.len()
         });
-        // Differences that oscillate grow as the greatest ones do.
+        // Differences that oscillate grow as the greatest ones do; one that its neighbours do not have is that of a jump at slightly
+        // different times.
         let mut greatest = 0.0_f64;
-        let envelope: Vec<(f64, f64)> = (samples.iter())
-            .map(|(time, difference)| {
-                greatest = greatest.max(*difference);
-                (*time, greatest)
-            })
-            .collect();
+        let mut envelope: Vec<(f64, f64)> = Vec::with_capacity(samples.len());
+        for (at, (time, difference)) in samples.iter().enumerate() {
+            let before = samples[at.saturating_sub(1)].1;
+            let behind = samples.get(at + 1).map_or(*difference, |next| next.1);
+            let usual = difference.clamp(before.min(behind), before.max(behind));
+            greatest = greatest.max(usual);
+            envelope.push((*time, greatest));
+        }
         let (end, difference) = *envelope.last()?;
         let factor = |from: f64, to: f64| {
             let at = |part: f64| envelope.iter().find(|(time, _)| *time >= part * end);
@@ -241,15 +252,20 @@ impl Growth {
         let (earlier, later) = (factor(0.25, 0.5), factor(0.5, 1.0).unwrap_or(0.0));
         let is_faster = earlier.is_none_or(|earlier| later > 1.4 * earlier);
         let octaves = later / 2.0_f64.ln();
+        // What grows by itself grows all the time. A switch at which differences begin makes one jump of them, and no rate.
+        let halves = [(0.5, 0.75), (0.75, 1.0)].map(|(from, to)| factor(from, to).unwrap_or(0.0));
+        // Of Lorenz's system the halves of an octave have 0.3 to 0.7 of its growth.
+        let is_sustained = halves.iter().all(|half| *half > 0.2 * later);
         // Phases of oscillators grow with the power 1.5.
-        let is_exponential = octaves > 4.0 || octaves > 2.0 && is_faster;
+        let is_exponential = is_sustained && (octaves > 4.0 || octaves > 2.0 && is_faster);
         Some(Self {
             lost: for_good.map(|at| samples[at].0),
             last: (end, difference),
             is_exponential,
             rate: match is_exponential {
                 true => later / (0.5 * end),
-                false => octaves,
+                false if is_sustained => octaves,
+                false => octaves.min(1.5),
             },
         })
     }
@@ -289,8 +305,13 @@ fn finest(method: Method) -> f64 {
 
 /// The run once more from the same start, with nudges; by a method of one step, since nudges are noise in the history of bdf.
 fn again(system: &System, options: &SolveOptions, solution: &Solution) -> Option<Solution> {
+    // A run that chose its methods on the way chooses them again.
+    let method = match (options.method, solution.method) {
+        (None, Method::Taylor | Method::Radau) => None,
+        (_, method) => Some(one_step(method)),
+    };
     let options = SolveOptions {
-        method: Some(one_step(solution.method)),
+        method,
         progress: None,
         nudge: NUDGE,
         ..options.clone()

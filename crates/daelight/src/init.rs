@@ -331,18 +331,25 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
         && let Regularity::SingularHere(ranks) = &part.regularity
     {
         let blocks = part.structure.blocks();
-        let mut equations = ranks
-            .iter()
-            .flat_map(|rank| blocks[rank.block].equations.iter().copied());
-        if let Some(first) = equations.next() {
-            diagnostic.span = Some(system.written()[first].span);
+        let mut equations = (ranks.iter()).flat_map(|rank| {
+            let members = blocks[rank.block].equations.iter();
+            members.map(|&equation| (rank.block, equation))
+        });
+        let first = equations.next();
+        if let Some((_, equation)) = first {
+            diagnostic.span = Some(system.written()[equation].span);
             diagnostic.label =
                 "the equations of this block no longer determine its unknowns".to_string();
         }
-        for equation in equations.take(5) {
+        for (block, equation) in equations.take(5) {
             let span = system.written()[equation].span;
             if Some(span) != diagnostic.span {
-                diagnostic = diagnostic.related(span, "of the same block");
+                let is_same = first.is_some_and(|(own, _)| own == block);
+                let label = match is_same {
+                    true => "of the same block",
+                    false => "of another block that is singular too",
+                };
+                diagnostic = diagnostic.related(span, label);
             }
         }
         for rank in ranks {
@@ -394,15 +401,15 @@ fn way_from(system: &System, singular: &SingularStart) -> String {
     match (lacking(system, &singular.passport), fixed_in_block(system, singular)) {
         (Some(lacking), _) => lacking,
         (None, Some((name, value))) => format!(
-            "`{name}` is fixed at {} there: give it another start value, or leave out its `fixed` and ask for the nearest regular \
-             start with --nearest-regular",
+            "`{name}` is fixed at {} there: give it another start value, or leave out its `fixed` and ask `daelight init \
+             --nearest-regular` for the nearest regular start",
             tidy_number(value)
         ),
         (None, None) if depends_on_time(system) => {
-            "start at another time with --at, or ask for the nearest regular start with --nearest-regular".to_string()
+            "start at another time or with other parameters; `daelight init --nearest-regular` finds the nearest regular start".to_string()
         }
         (None, None) => {
-            "start from other values, or ask for the nearest regular start with --nearest-regular".to_string()
+            "start from other values or with other parameters; `daelight init --nearest-regular` finds the nearest regular start".to_string()
         }
     }
 }

@@ -228,7 +228,7 @@ pub fn without_events(hybrid: Option<&Hybrid>) -> Result<(), Box<Diagnostic>> {
             Code::Unsupported,
             "the model has events, and its equations change with them",
         )
-        .help("`check`, `init`, `analyze` and `solve` take it; for this describe the model between two events")
+        .help("`check`, `init`, `analyze`, `solve`, `report` and `fmu` take it; for this describe the model between two events")
         .into()),
     }
 }

@@ -52,7 +52,7 @@ impl Pulled {
         let mut positions = model.clone();
         let place = drawing.seen(&mut positions.graph, line, point)?;
         // A mechanism without loops has no constraint, and every point can go everywhere that its joints allow.
-        let constraints = position_constraints(model, &[]).unwrap_or_default();
+        let constraints = position_constraints(model).unwrap_or_default();
         positions.equations = (constraints.iter())
             .map(|&at| model.equations[at].clone())
             .collect();

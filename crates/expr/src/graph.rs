@@ -218,6 +218,20 @@ impl Graph {
         self.nodes[id.index()]
     }
 
+    /// Whether an expression is never negative as it is written: a size, or a square.
+    ///
+    /// Its root has a value everywhere. In a condition that is all there is to ask: `sqrt(abs(x)) < 1` holds on both sides of x = 0.
+    pub fn is_size(&self, id: ExprId) -> bool {
+        match self.node(id) {
+            Node::Unary(UnaryOp::Abs, _) => true,
+            Node::Binary(BinaryOp::Mul, a, b) => a == b || self.is_size(a) && self.is_size(b),
+            Node::Binary(BinaryOp::Pow, _, power) => self
+                .as_constant(power)
+                .is_some_and(|power| power % 2.0 == 0.0),
+            _ => self.as_constant(id).is_some_and(|value| value >= 0.0),
+        }
+    }
+
     /// The number, if the node is one.
     pub fn as_constant(&self, id: ExprId) -> Option<f64> {
         match self.node(id) {

@@ -3,7 +3,7 @@
 //! Where one of them goes to zero an equation loses its value or its smoothness, whatever the determinants say. They are
 //! watched along the run like determinants; section 4 of `docs/theory/integration.md`.
 
-use daelight_analysis::{Equations, PlacedRoot, is_size};
+use daelight_analysis::{Equations, PlacedRoot};
 use daelight_expr::{
     BinaryOp, ExprId, FastMap, Graph, Interval, Node, Scalar, Slot, Tape, UnaryOp, Walker,
 };
@@ -138,7 +138,7 @@ pub(crate) fn critical_arguments(
             let Some(key) = critical(graph, node) else {
                 continue;
             };
-            if decides && key.1 == Form::Radicand && is_size(graph, key.0) {
+            if decides && key.1 == Form::Radicand && graph.is_size(key.0) {
                 continue;
             }
             let varies = |symbol| !matches!(equations.slot(symbol), Slot::Parameter(_));

@@ -37,6 +37,17 @@ impl Nudges {
         }
     }
 
+    /// How far all unknowns of a point are from those of another one, in tolerances: a nudge moves none by more than a step is off, not even
+    /// the current of a small resistor.
+    pub fn distance(options: &Options, n: usize, [from, to]: [&[f64]; 2]) -> f64 {
+        let tolerances = &options.tolerances;
+        let far = (0..n).map(|j| {
+            let size = tolerances.rtol * from[j].abs() + tolerances.absolute(0, j);
+            (to[j] - from[j]).abs() / size
+        });
+        far.fold(0.0, f64::max)
+    }
+
     /// A derivative of an unknown, moved by at most the size of the nudges.
     pub fn moved(&mut self, options: &Options, (s, j): (usize, usize), value: f64) -> f64 {
         if self.size == 0.0 {

@@ -395,11 +395,37 @@ fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnost
             .notes
             .push(format!("and {}", plural(n - n_shown, "more equation")));
     }
+    if code == Code::Underdetermined {
+        diagnostic.notes.extend(only_differentiated(model, part));
+    }
     let help = help(model, part, code, n.abs_diff(m));
     match model.components_in(&part.equations).as_slice() {
         [] => diagnostic.help(help),
         components => among_components(model, part, components, diagnostic, has_other),
     }
+}
+
+/// Unknowns of a part that occur as derivatives alone: nothing says what they are, and often that is the equation that is missing.
+fn only_differentiated(model: &Model, part: &Part) -> Option<String> {
+    let mut walker = Walker::new();
+    let residuals: Vec<ExprId> = model.equations.iter().map(|e| e.residual).collect();
+    let symbols = walker.symbols(&model.graph, &residuals).into_iter();
+    let mut has_value = vec![false; model.unknowns.len()];
+    let mut is_differentiated = has_value.clone();
+    for symbol in symbols {
+        if let Symbol::Unknown { unknown, order } = model.symbols.get(symbol) {
+            match order {
+                0 => has_value[unknown] = true,
+                _ => is_differentiated[unknown] = true,
+            }
+        }
+    }
+    // Of several the model may mean that: a chain of integrators.
+    let mut open = (part.unknowns.iter()).filter(|&&u| is_differentiated[u] && !has_value[u]);
+    let name = &model.unknowns[*open.next()?].name;
+    (open.next().is_none() && part.equations.len() > 1).then(|| {
+        format!("`{name}` occurs as der({name}) alone: perhaps an equation that says what it is, such as `{name} = der(...)`, is missing")
+    })
 }
 
 /// The same told in components: where they are declared, and what joins them.

@@ -356,19 +356,19 @@ pub fn check_units(model: &Model, units: UnitCheck) -> Vec<Diagnostic> {
         values.map(move |value| (Some(declared.unit.as_str()), None, value, span))
     });
     for (own, left, right, span) in equations.chain(parameters).chain(starts) {
-        let roots: Vec<ExprId> = left.into_iter().chain([right]).collect();
-        check.walk(&mut walker, &roots);
-        let known = |expr: ExprId| (check.of(expr), check.rates.get(&expr).copied());
-        let of_declared = || (declared_dimension(own.unwrap_or("")), own.and_then(rate_of));
-        let sides = [left.map_or_else(of_declared, known), known(right)];
-        if let [(Known::Is(a), counts), (Known::Is(b), others)] = sides
-            && !mean_the_same([(a, counts), (b, others)])
-        {
-            let clash = Clash {
-                at: None,
-                sides: [(left.unwrap_or(right), a), (right, b)],
-            };
-            messages.push(check.message(&clash, span, own));
+        for (left, right) in check.alternatives(&mut walker, left, right) {
+            let known = |expr: ExprId| (check.of(expr), check.rates.get(&expr).copied());
+            let of_declared = || (declared_dimension(own.unwrap_or("")), own.and_then(rate_of));
+            let sides = [left.map_or_else(of_declared, known), known(right)];
+            if let [(Known::Is(a), counts), (Known::Is(b), others)] = sides
+                && !mean_the_same([(a, counts), (b, others)])
+            {
+                let clash = Clash {
+                    at: None,
+                    sides: [(left.unwrap_or(right), a), (right, b)],
+                };
+                messages.push(check.message(&clash, span, own));
+            }
         }
         for clash in std::mem::take(&mut check.clashes) {
             messages.push(check.message(&clash, span, own));
@@ -535,6 +535,56 @@ impl Check<'_> {
         self.found.get(&expr).copied().unwrap_or(Known::Anything)
     }
 
+    /// The sides of an equation in each of its branches, with their dimensions found: `if on then u = 0; else i = 0; end if` says
+    /// one thing or the other, and compares no voltage with a current.
+    fn alternatives(
+        &mut self,
+        walker: &mut Walker,
+        left: Option<ExprId>,
+        right: ExprId,
+    ) -> Vec<(Option<ExprId>, ExprId)> {
+        let graph = &self.model.graph;
+        let branches = |side: ExprId| match graph.node(side) {
+            Node::Select(condition, yes, no) => Some((condition, yes, no)),
+            _ => None,
+        };
+        let mut sides = vec![(left, right)];
+        let mut conditions = Vec::new();
+        let mut at = 0;
+        while at < sides.len() && sides.len() < MAX_ERRORS {
+            let (left, right) = sides[at];
+            let chosen = left.and_then(branches);
+            let of_right = branches(right);
+            let Some((condition, yes, no)) = chosen.or(of_right) else {
+                at += 1;
+                continue;
+            };
+            // The same condition decides about both sides.
+            let pick = |side: ExprId, is_yes: bool| match branches(side) {
+                Some((own, yes, no)) if own == condition => [no, yes][usize::from(is_yes)],
+                _ => side,
+            };
+            let (yes, no) = match chosen {
+                Some(_) => (
+                    (Some(yes), pick(right, true)),
+                    (Some(no), pick(right, false)),
+                ),
+                None => ((left, yes), (left, no)),
+            };
+            conditions.push(condition);
+            sides[at] = yes;
+            sides.push(no);
+        }
+        let mut roots = conditions;
+        roots.extend(
+            sides
+                .iter()
+                .flat_map(|&(left, right)| left.into_iter().chain([right])),
+        );
+        self.walk(walker, &roots);
+        sides
+    }
+
     /// Finds the dimensions of expressions and of all that they are made of.
     fn walk(&mut self, walker: &mut Walker, roots: &[ExprId]) {
         for &expr in walker.reachable(&self.model.graph, roots) {
@@ -694,26 +744,39 @@ impl Check<'_> {
     }
 
     fn product(&self, a: ExprId, b: ExprId, sign: i32) -> Known {
-        let as_factor = |expr: ExprId| match self.of(expr) {
+        let as_factor = |expr: ExprId, is_divisor: bool| match self.of(expr) {
             Known::Pure => Known::Is(Unit::NONE),
-            // Whole numbers and halves come from formulas; others may be quantities.
-            Known::Number if self.is_strict || self.counts(expr) => Known::Is(Unit::NONE),
+            Known::Number if self.is_strict || self.is_of_formula(expr, is_divisor) => {
+                Known::Is(Unit::NONE)
+            }
             other => other,
         };
         match (self.of(a), self.of(b)) {
             (Known::Pure, Known::Pure) => Known::Pure,
             (Known::Number | Known::Pure, Known::Number | Known::Pure) => Known::Number,
-            _ => match (as_factor(a), as_factor(b)) {
+            _ => match (as_factor(a, false), as_factor(b, sign < 0)) {
                 (Known::Is(x), Known::Is(y)) => Known::Is(x.times(y, sign)),
                 _ => Known::Anything,
             },
         }
     }
 
-    /// Whether a number counts something and is no quantity.
-    fn counts(&self, expr: ExprId) -> bool {
-        let value = self.model.graph.as_constant(expr);
-        value.is_some_and(|value| (2.0 * value).fract() == 0.0 && value.abs() <= 4.0)
+    /// Whether a number comes from a formula and hides no unit: the rule is on the page `docs/errors/unit-mismatch.md`.
+    fn is_of_formula(&self, expr: ExprId, is_divisor: bool) -> bool {
+        let graph = &self.model.graph;
+        let is_whole = |value: f64| value.fract() == 0.0 && value.abs() <= 12.0;
+        let is_whole_number = |expr: ExprId| graph.as_constant(expr).is_some_and(is_whole);
+        let Some(value) = graph.as_constant(expr) else {
+            return false;
+        };
+        let is_quarter = (4.0 * value).fract() == 0.0 && value.abs() <= 4.0;
+        // Ten times something is as often a gain, or the acceleration of gravity; a tenth of it is a share.
+        let is_number = is_whole(value) && (is_divisor || value.abs() != 10.0);
+        let is_quotient = matches!(
+            graph.folded_from(expr),
+            Some(Node::Binary(BinaryOp::Div, a, b)) if is_whole_number(a) && is_whole_number(b)
+        );
+        is_quarter || is_number || is_quotient
     }
 
     fn power(&self, a: ExprId, b: ExprId) -> Known {
@@ -793,9 +856,9 @@ impl Check<'_> {
         Diagnostic::warning(Code::UnitMismatch, span, message)
             .label(label)
             .help(match is_size {
-                _ if is_rate => "a frequency in Hz counts turns: write `2*pi` between it and an angular frequency in rad/s; `--units off` leaves the comparison out",
-                true => "numbers are used as they stand: give them in base units, or write the factor between the units; `--units off` leaves the comparison out",
-                false => "correct the equation or the `unit` of a quantity in it; `--units off` leaves the comparison out",
+                _ if is_rate => "a frequency in Hz counts turns: write `2*pi` between it and an angular frequency in rad/s; `check --units off` leaves the comparison out",
+                true => "numbers are used as they stand: give them in base units, or write the factor between the units; `check --units off` leaves the comparison out",
+                false => "correct the equation or the `unit` of a quantity in it; `check --units off` leaves the comparison out",
             })
     }
 }

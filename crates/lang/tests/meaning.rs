@@ -534,3 +534,73 @@ fn sizes_of_units_are_compared() {
     assert_eq!(told("mH"), ["left V, right 0.001 kg.m2/(s3.A)"]);
     assert_eq!(told("Henry"), ["this quantity is not compared with others"]);
 }
+
+/// Every number that a formula may have keeps the comparison of units, every other one lets it go, in all places of a product: an inertia
+/// without its square is found for the first, and the right one is never told.
+#[test]
+fn numbers_of_formulas_hide_no_unit() {
+    let told = |definition: &str| {
+        let text = format!(
+            "model U parameter Real L(unit = \"m\") = 2, m(unit = \"kg\") = 1;
+               parameter Real J(unit = \"kg.m2\") = {definition}; Real y(unit = \"kg.m2\"); equation y = J; end U;"
+        );
+        let loaded = load("test.mo", text.as_bytes(), &Options::default());
+        let Some(model) = loaded.model else {
+            panic!("{definition}: {:?}", loaded.diagnostics);
+        };
+        !daelight_lang::check_units(&model, daelight_lang::UnitCheck::Warn).is_empty()
+    };
+    for p in 1..=12 {
+        for q in (1..=12).filter(|q| p % q != 0) {
+            assert!(told(&format!("{p}/{q}*m*L")), "{p}/{q}");
+            assert!(!told(&format!("{p}/{q}*m*L^2")), "{p}/{q}");
+        }
+        assert!(told(&format!("m*L/{p}")), "{p}");
+        assert!(!told(&format!("m*L^2/{p}")), "{p}");
+        assert_eq!(told(&format!("{p}*m*L")), p != 10, "{p}");
+    }
+    for hiding in [
+        "9.81", "3600", "1000", "273.15", "0.0254", "0.4", "1e-3", "10",
+    ] {
+        for product in [
+            format!("{hiding}*m*L"),
+            format!("m*{hiding}*L"),
+            format!("m*L*{hiding}"),
+        ] {
+            assert!(!told(&product), "{product}");
+        }
+    }
+}
+
+/// The branches of an equation are compared one by one, each side with its own.
+#[test]
+fn units_of_branches_are_compared_one_by_one() {
+    let told = |equations: &str| {
+        let text = format!(
+            "model U Real u(unit = \"V\"), v(unit = \"V\"), i(unit = \"A\"), k(unit = \"A\"); equation {equations} end U;"
+        );
+        let loaded = load("test.mo", text.as_bytes(), &Options::default());
+        let Some(model) = loaded.model else {
+            panic!("{equations}: {:?}", loaded.diagnostics);
+        };
+        daelight_lang::check_units(&model, daelight_lang::UnitCheck::Warn).len()
+    };
+    for (equation, n) in [
+        ("if time > 1 then u = 0; else i = 0; end if;", 0),
+        ("0 = if time > 1 then u else i;", 0),
+        ("if time > 1 then u = v; else i = k; end if;", 0),
+        (
+            "if time > 1 then u = v; elseif time > 2 then i = k; else u = 0; end if;",
+            0,
+        ),
+        ("if time > 1 then u = i; else i = k; end if;", 1),
+        (
+            "if time > 1 then u = v; elseif time > 2 then i = v; else k = u; end if;",
+            2,
+        ),
+        ("u = if time > 1 then v else i;", 1),
+        ("u = v + (if time > 1 then v else i);", 1),
+    ] {
+        assert_eq!(told(equation), n, "{equation}");
+    }
+}

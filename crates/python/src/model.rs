@@ -613,6 +613,7 @@ impl Model {
             parameters,
             locked,
             on_curves: curves,
+            paths_locked: false,
         };
         let limits = Limits {
             time: seconds(time_budget)?,

@@ -215,6 +215,7 @@ pub fn answer_with_progress(
     } else {
         found.points(&conditioned, &cases, &budget, &at);
     }
+    found.reasons.extend(mechanism.constraints.left_out.clone());
     found.reasons.dedup();
     let verdict = match (found.reasons.is_empty(), found.is_proved) {
         (false, _) => Verdict::Unknown,

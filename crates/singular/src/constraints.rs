@@ -1,11 +1,11 @@
 //! The position constraints of a model as trigonometric polynomials.
 
 use crate::convert::{Angle, Converter};
+use crate::kinematics::Kinematics;
 use crate::ring::{Meaning, Ring};
 use crate::waves::Waves;
-use daelight_analysis::structure::Structure;
-use daelight_expr::{ExprId, Graph, Walker};
-use daelight_lang::{Code, Diagnostic, Model, Origin, Symbol, nearest};
+use daelight_expr::{ExprId, Walker};
+use daelight_lang::{Code, Diagnostic, Model, Symbol, nearest};
 
 /// What is asked about a model.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,9 @@ pub struct Question {
     pub locked: Vec<String>,
     /// Whether real configurations are counted on the curves between regions of the parameters too.
     pub on_curves: bool,
+    /// Whether unknowns that follow a path of time count as locked, so that configurations are asked for all their values, instead of
+    /// conditions on the path.
+    pub paths_locked: bool,
 }
 
 /// Most constraints: their Jacobian is kept with all its zeros.
@@ -61,28 +64,20 @@ pub struct Constraints {
     pub parameters: Vec<usize>,
     /// What to know beside the polynomials.
     pub warnings: Vec<String>,
+    /// Equations that hold in every configuration and are not among the constraints, with the reason: nothing is proved without them.
+    pub left_out: Vec<String>,
 }
 
 impl Constraints {
     /// Finds the position constraints of a model and makes polynomials of them.
     pub fn new(model: &Model, question: &Question) -> Result<Self, Vec<Diagnostic>> {
-        let mut locked = locked(model, question)?;
-        let mut warnings = Vec::new();
-        let equations = match position_constraints(model, &locked) {
-            Ok(equations) => equations,
-            Err(diagnostic) => {
-                let (equations, driven) =
-                    driven_constraints(model).ok_or_else(|| vec![*diagnostic])?;
-                warnings.extend(driven.iter().map(|&unknown| {
-                    format!(
-                        "`{}` is prescribed by an equation of its own, and counts as locked",
-                        model.unknowns[unknown].name
-                    )
-                }));
-                locked.extend(driven);
-                equations
-            }
-        };
+        let wanted = locked(model, question)?;
+        let chosen = Kinematics::of(model, &wanted, question.paths_locked)
+            .map_err(|diagnostic| vec![*diagnostic])?;
+        let mut warnings = chosen.notes(model);
+        let left_out = chosen.left_out(model);
+        let locked = [&wanted[..], &chosen.prescribed(), &chosen.moved].concat();
+        let equations = chosen.rows;
         if equations.len() > MOST_CONSTRAINTS {
             let message = format!(
                 "{} constraints are too many for exact algebra",
@@ -167,6 +162,7 @@ impl Constraints {
             locked,
             parameters,
             warnings,
+            left_out,
         })
     }
 
@@ -259,174 +255,6 @@ fn without_influence(model: &Model, unknown: usize) -> String {
 
 fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// The equations that constrain positions.
-///
-/// Constraints of `lagrange` where there are some; all equations of a model without derivatives; otherwise the
-/// equations without derivatives in unknowns that occur differentiated elsewhere, and of those the ones that are
-/// differentiated most often. Where there is none, or each of them only prescribes one unknown, the equations of a driven
-/// loop: they tie a position that is differentiated to others that occur in no equation with derivatives.
-pub fn position_constraints(
-    model: &Model,
-    locked: &[usize],
-) -> Result<Vec<usize>, Box<Diagnostic>> {
-    let n_equations = model.equations.len();
-    let lagrange: Vec<usize> = (0..n_equations)
-        .filter(|&at| matches!(model.equations[at].origin, Origin::Constraint { .. }))
-        .collect();
-    if !lagrange.is_empty() {
-        return Ok(lagrange);
-    }
-    let occurrences = Occurrences::of(model);
-    let mut chosen = occurrences.chosen(|_, unknown| occurrences.is_differentiated[unknown]);
-    if occurrences.has_derivative.contains(&true)
-        && let Some(offsets) = times_differentiated(model)
-    {
-        let most = chosen.iter().map(|&at| offsets[at]).max();
-        chosen.retain(|&at| Some(offsets[at]) == most);
-    }
-    // A prescribed path alone is never singular: what has to follow it may be.
-    if occurrences.only_prescribe(&chosen) {
-        let loops = occurrences.driven_loops(model, locked);
-        if !loops.is_empty() {
-            chosen = loops;
-        }
-    }
-    if chosen.is_empty() {
-        let diagnostic = Diagnostic::placeless(
-            Code::Unsupported,
-            "no constraints between positions were found in the model",
-        )
-        .note("constraints are those of lagrange, or equations without derivatives in unknowns that occur differentiated")
-        .help("nothing is singular without constraints; if the model has some, write them as a model of their own, without derivatives");
-        return Err(Box::new(diagnostic));
-    }
-    Ok(chosen)
-}
-
-/// How often the structure differentiates each equation.
-fn times_differentiated(model: &Model) -> Option<Vec<usize>> {
-    let structure = Structure::of_model(model).ok()?;
-    Some(structure.offsets().equation.clone())
-}
-
-/// The constraints of a mechanism whose unknowns of position occur in forces too, so that where they occur tells nothing: the
-/// equations without derivatives that the structure differentiates most often, without those that prescribe one unknown, and the
-/// unknowns so prescribed.
-fn driven_constraints(model: &Model) -> Option<(Vec<usize>, Vec<usize>)> {
-    let occurrences = Occurrences::of(model);
-    let offsets = times_differentiated(model)?;
-    let without_derivatives = occurrences.chosen(|_, _| true);
-    let most = without_derivatives.iter().map(|&at| offsets[at]).max()?;
-    let (prescribing, chosen): (Vec<usize>, Vec<usize>) = without_derivatives
-        .into_iter()
-        .filter(|&at| most > 0 && offsets[at] == most)
-        .partition(|&at| occurrences.only_prescribe(&[at]));
-    let driven = (prescribing.iter())
-        .map(|&at| occurrences.unknowns[at][0])
-        .collect();
-    (!chosen.is_empty()).then_some((chosen, driven))
-}
-
-/// Where unknowns occur, and where they occur differentiated.
-struct Occurrences {
-    is_differentiated: Vec<bool>,
-    has_derivative: Vec<bool>,
-    unknowns: Vec<Vec<usize>>,
-}
-
-impl Occurrences {
-    fn of(model: &Model) -> Self {
-        let n_equations = model.equations.len();
-        let mut walker = Walker::new();
-        let mut own = Self {
-            is_differentiated: vec![false; model.unknowns.len()],
-            has_derivative: vec![false; n_equations],
-            unknowns: vec![Vec::new(); n_equations],
-        };
-        for (at, equation) in model.equations.iter().enumerate() {
-            for id in walker.symbols(&model.graph, &[equation.residual]) {
-                if let Symbol::Unknown { unknown, order } = model.symbols.get(id) {
-                    if order > 0 {
-                        own.has_derivative[at] = true;
-                        own.is_differentiated[unknown] = true;
-                    } else {
-                        own.unknowns[at].push(unknown);
-                    }
-                }
-            }
-        }
-        own
-    }
-
-    /// The equations without derivatives whose unknowns all suit; in a model without derivatives all of them.
-    fn chosen(&self, suits: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-        let is_static = !self.has_derivative.contains(&true);
-        (0..self.unknowns.len())
-            .filter(|&at| {
-                let all = &self.unknowns[at];
-                !self.has_derivative[at]
-                    && !all.is_empty()
-                    && (is_static || all.iter().all(|&unknown| suits(at, unknown)))
-            })
-            .collect()
-    }
-
-    /// Whether each of these equations has one unknown alone.
-    fn only_prescribe(&self, chosen: &[usize]) -> bool {
-        chosen.iter().all(|&at| self.unknowns[at].len() == 1)
-    }
-
-    /// The equations without derivatives that tie a differentiated unknown to unknowns that occur in such equations alone,
-    /// without those that only say what one more unknown is.
-    fn driven_loops(&self, model: &Model, locked: &[usize]) -> Vec<usize> {
-        let mut is_dynamic = vec![false; self.is_differentiated.len()];
-        for (at, unknowns) in self.unknowns.iter().enumerate() {
-            for &unknown in unknowns.iter().filter(|_| self.has_derivative[at]) {
-                is_dynamic[unknown] |= !self.is_differentiated[unknown];
-            }
-        }
-        let mut chosen = self.chosen(|_, unknown| !is_dynamic[unknown]);
-        let mut graph = model.graph.clone();
-        loop {
-            let mut is_definition = |at: usize| {
-                self.unknowns[at].iter().any(|&unknown| {
-                    !self.is_differentiated[unknown]
-                        && !locked.contains(&unknown)
-                        && (chosen.iter())
-                            .all(|&other| other == at || !self.unknowns[other].contains(&unknown))
-                        && is_explicit(model, &mut graph, at, unknown)
-                })
-            };
-            let Some(at) = chosen.iter().position(|&at| is_definition(at)) else {
-                break;
-            };
-            chosen.remove(at);
-        }
-        let ties = |&at: &usize| (self.unknowns[at].iter()).any(|&u| self.is_differentiated[u]);
-        if chosen.iter().any(ties) {
-            chosen
-        } else {
-            Vec::new()
-        }
-    }
-}
-
-/// Whether an equation has an unknown times a number, and nowhere else.
-fn is_explicit(model: &Model, graph: &mut Graph, equation: usize, unknown: usize) -> bool {
-    let residual = model.equations[equation].residual;
-    let mut walker = Walker::new();
-    let symbols = walker.symbols(graph, &[residual]);
-    let wanted = Symbol::Unknown { unknown, order: 0 };
-    let Some(symbol) = symbols
-        .into_iter()
-        .find(|&id| model.symbols.get(id) == wanted)
-    else {
-        return false;
-    };
-    let partial = graph.partial(residual, symbol);
-    walker.symbols(graph, &[partial]).is_empty()
 }
 
 fn locked(model: &Model, question: &Question) -> Result<Vec<usize>, Vec<Diagnostic>> {

@@ -106,7 +106,10 @@ impl CaseWords {
         if parts.is_empty() && self.carrying.is_empty() {
             parts.push("everywhere: the constraints depend on each other".to_string());
         } else if parts.is_empty() {
-            parts.push(format!("forces on {}", self.carrying.join(", ")));
+            parts.push(format!(
+                "forces of the constraints on {} are in balance",
+                self.carrying.join(", ")
+            ));
         } else {
             let others: Vec<&str> = self
                 .carrying

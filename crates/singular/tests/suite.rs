@@ -4,6 +4,7 @@
 mod andrews;
 mod circles;
 mod common;
+mod kinematics;
 mod law;
 mod locus;
 mod number;

@@ -120,6 +120,22 @@ impl Pencil {
         self.for_each(|row, column, place| into[row] += self.e[place] * v[column]);
     }
 
+    /// into = what rounding leaves of each row of B x + E x', with signs that do not conspire.
+    pub(crate) fn rounding(&self, x: &[f64], xp: &[f64], into: &mut [f64]) {
+        into.fill(0.0);
+        self.for_each(|row, column, place| {
+            into[row] += (self.b[place] * x[column]).abs() + (self.e[place] * xp[column]).abs();
+        });
+        for (row, size) in into.iter_mut().enumerate() {
+            let sign = if (row * row / 2 + row / 3) % 2 == 0 {
+                1.0
+            } else {
+                -1.0
+            };
+            *size *= sign * f64::EPSILON;
+        }
+    }
+
     /// Chooses the scales: columns as given, rows so that the largest entry of c E + B in each is about 1.
     ///
     /// All scales are powers of two, so that scaling rounds nothing; (12) of `docs/theory/implicit.md`.

@@ -153,6 +153,9 @@ pub struct Radau<'p> {
     work: Vec<f64>,
     /// What errors are multiplied with to be compared with 1: |h|^(index - 1) over the tolerance.
     weights: Vec<f64>,
+    /// What rounding of the equations leaves of each unknown, (13a), and the increments below which it has converged.
+    noise: Vec<f64>,
+    increments: Vec<f64>,
     /// Newton form of the collocation polynomial of the last accepted step, and its length.
     coefficients: Vec<f64>,
     last_h: Option<f64>,
@@ -221,6 +224,8 @@ impl<'p> Radau<'p> {
             error: zeros(),
             work: zeros(),
             weights: zeros(),
+            noise: zeros(),
+            increments: zeros(),
             coefficients: vec![0.0; (method.n() + 1) * n],
             last_h: None,
             contraction: 1.0,
@@ -257,6 +262,11 @@ impl<'p> Radau<'p> {
         self.weigh(h);
         if self.factored != Some(h) {
             self.factor(h).map_err(|_| Stuck::half(Failure::Singular))?;
+        }
+        let tolerance = self.newton_tolerance(h);
+        let unknowns = self.weights.iter().zip(&self.noise);
+        for (increment, (weight, noise)) in self.increments.iter_mut().zip(unknowns) {
+            *increment = (tolerance / weight).max(*noise);
         }
         let outcome = self.solve_stages(h).and_then(|newton| {
             let error = self
@@ -299,6 +309,19 @@ impl<'p> Radau<'p> {
             complex.factor(&self.pencil, alpha / h, beta / h)?;
         }
         self.factored = Some(h);
+        self.measure_noise()
+    }
+
+    /// What rounding of the terms of the equations makes of each unknown, as far as that is worth it, (13a).
+    fn measure_noise(&mut self) -> Result<(), LinalgError> {
+        self.pencil.rounding(&self.x, &self.xp, &mut self.noise);
+        self.real.solve(&self.pencil, &mut self.noise)?;
+        for (j, noise) in self.noise.iter_mut().enumerate() {
+            // One rounding for each of some eight operations. Errors of more than 100 tolerances would be told, (R15) of `docs/theory/runs.md`:
+            // more than that is no rounding that may pass.
+            let asked = self.setting.rtol * self.x[j].abs() + self.setting.atol(j);
+            *noise = (8.0 * noise.abs()).min(100.0 * asked);
+        }
         Ok(())
     }
 
@@ -320,14 +343,13 @@ impl<'p> Radau<'p> {
     /// Iterates the stages of a step of length h to convergence, (4) to (7).
     fn solve_stages(&mut self, h: f64) -> Result<Converged, Stuck> {
         self.guess(h);
-        let tolerance = self.newton_tolerance(h);
         let mut contraction = self.contraction.max(f64::EPSILON).powf(0.8);
         let mut rate = GOOD_RATE;
         let (mut old_size, mut old_quotient) = (0.0, 0.0);
         for iteration in 1..=MAX_ITERATIONS {
             self.statistics.iterations += 1;
             let size = self.iterate(h)?;
-            if iteration > 1 {
+            if iteration > 1 && !self.is_noise() {
                 let quotient: f64 = size / old_size;
                 rate = if iteration == 2 {
                     quotient
@@ -340,7 +362,7 @@ impl<'p> Radau<'p> {
                 }
                 contraction = rate / (1.0 - rate);
                 let left = (MAX_ITERATIONS - iteration) as i32;
-                let expected = contraction * size * rate.powi(left) / tolerance;
+                let expected = contraction * size * rate.powi(left);
                 if expected >= 1.0 && left > 0 {
                     let excess = expected.clamp(1e-4, 20.0);
                     return Err(Stuck {
@@ -350,7 +372,7 @@ impl<'p> Radau<'p> {
                 }
             }
             old_size = size.max(f64::MIN_POSITIVE);
-            if contraction * size <= tolerance {
+            if contraction * size <= 1.0 || iteration > 1 && self.is_noise() {
                 if self.problem.highest_index() > 1 {
                     // What is left in a constraint is divided by h in the velocities, in every step, (13).
                     self.statistics.iterations += 1;
@@ -389,7 +411,17 @@ impl<'p> Radau<'p> {
         transform(self.method.t_inverse, &self.z, &mut self.w);
     }
 
-    /// One iteration; returns the weighted size of the increment.
+    /// Whether no increment of the last iteration is more than rounding.
+    fn is_noise(&self) -> bool {
+        let is_small = |g: &Vec<f64>| {
+            g.iter()
+                .zip(&self.noise)
+                .all(|(g, noise)| g.abs() <= *noise)
+        };
+        self.g.iter().all(is_small)
+    }
+
+    /// One iteration; returns the size of the increment, 1 for what may be left.
     fn iterate(&mut self, h: f64) -> Result<f64, Stuck> {
         let n_stages = self.method.n();
         for (stage, g) in self.g.iter_mut().enumerate() {
@@ -433,7 +465,12 @@ impl<'p> Radau<'p> {
         }
         let mut size = 0.0;
         for (w, g) in self.w.iter_mut().zip(&self.g) {
-            size = largest(g, &self.weights, size);
+            for (g, most) in g.iter().zip(&self.increments) {
+                let part = (g / most).abs();
+                if part > size || part.is_nan() {
+                    size = part;
+                }
+            }
             for (w, g) in w.iter_mut().zip(g) {
                 *w += g;
             }

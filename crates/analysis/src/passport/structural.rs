@@ -77,7 +77,7 @@ impl StructuralPart {
                 self.structure.structural_index()
             )),
             Regularity::SingularHere(_) if dof >= structural => Some(
-                "the ranks are those of a regular point, but the system Jacobian is nearly singular: a singular point is close by"
+                "the system Jacobian is singular there, but the ranks of its derivatives do not show it: the values of such a point are known to half their digits only"
                     .to_string(),
             ),
             _ => None,

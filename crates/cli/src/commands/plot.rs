@@ -89,9 +89,13 @@ impl Picture {
 /// The file of a picture that was given none: named like the table and the columns, so that it takes the place of no other
 /// picture of the run.
 fn picture_file(arguments: &PlotArgs) -> PathBuf {
-    let words = arguments.more.iter().filter(|word| !is_table(word));
+    let words = (arguments.more.iter().filter(|word| !is_table(word))).collect::<Vec<_>>();
     let mut name = arguments.table.with_extension("");
-    for word in words.chain(&arguments.against) {
+    // `solve --plot run.svg --out run.csv` made a picture of that name.
+    if words.is_empty() && arguments.against.is_none() && !arguments.work_precision {
+        name.as_mut_os_string().push("-columns");
+    }
+    for word in words.into_iter().chain(&arguments.against) {
         let plain = |c: char| c.is_alphanumeric() || c == '_';
         let parts: Vec<&str> = word
             .split(|c| !plain(c))

@@ -52,7 +52,12 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
     if let Some(no_start) = no_start {
         terminal.tell(&no_start.text);
     }
-    let is_at_fault = is_at_fault || no_start.is_some();
+    // As `init` and `solve` end there.
+    let no_start = no_start.map(|no_start| match no_start.code {
+        code if code == Code::SingularStart.word() => Status::Singularity,
+        code if code == Code::NoConsistentStart.word() => Status::GaveUp,
+        _ => Status::ModelAtFault,
+    });
     let page = page::model(&shown);
     let chosen = page_file(&model.model);
     let out = model.out.as_deref().unwrap_or(&chosen);
@@ -62,7 +67,7 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
     }
     match &loaded.model {
         Some(_) if is_at_fault => Err(Status::ModelAtFault),
-        Some(_) => Ok(Status::Done),
+        Some(_) => no_start.map_or(Ok(Status::Done), Err),
         None => Err(fault_status(&loaded)),
     }
 }

@@ -16,6 +16,7 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Ended {
             .flat_map(|names| names.0.iter().cloned())
             .collect(),
         on_curves: arguments.curves,
+        paths_locked: false,
     };
     let limits = Limits {
         time: arguments.time_budget,

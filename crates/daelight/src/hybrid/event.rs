@@ -155,6 +155,25 @@ impl Driver<'_> {
             })
     }
 
+    /// Whether a relation of time holds now.
+    fn holds_by_time(&mut self, relation: usize, after: bool) -> bool {
+        let limit = self.layout.limits + relation;
+        let limit = self.program.value(limit, &self.point, &self.values);
+        (self.point.time >= limit) == after
+    }
+
+    /// Truths of relations of time: those of unknowns are asked at the point that goes with these.
+    pub(super) fn evaluate_times(&mut self) {
+        for (at, relation) in self.hybrid.relations.iter().enumerate() {
+            if let ChangedBy::Time { after, .. } = relation.by
+                && !self.modes.over.contains(&at)
+            {
+                let holds = self.holds_by_time(at, after);
+                self.values[relation.parameter] = f64::from(u8::from(holds));
+            }
+        }
+    }
+
     /// Truths of relations at the present point.
     fn evaluate_relations(&mut self, on_border: OnBorder) {
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
@@ -169,11 +188,7 @@ impl Driver<'_> {
                         None => continue,
                     }
                 }
-                ChangedBy::Time { after, .. } => {
-                    let limit = self.layout.limits + at;
-                    let limit = self.program.value(limit, &self.point, &self.values);
-                    (self.point.time >= limit) == after
-                }
+                ChangedBy::Time { after, .. } => self.holds_by_time(at, after),
                 ChangedBy::Unknowns => {
                     let place = self.layout.relations + at;
                     let value = self.program.value(place, &self.point, &self.values);
@@ -187,8 +202,9 @@ impl Driver<'_> {
                     };
                     // Only where it matters: the border is not cheap.
                     let is_released = on_border == OnBorder::Kept && self.resting[at];
+                    let is_led = on_border == OnBorder::Kept && self.was_led(place);
                     let is_on_border = is_kept
-                        && (otherwise != (value != 0.0) || is_released)
+                        && (otherwise != (value != 0.0) || is_released || is_led)
                         && (self.is_slack(at, place) || self.is_on_border(place));
                     let behind = match is_on_border && is_released {
                         true => self.truth_behind(at),
@@ -201,13 +217,7 @@ impl Driver<'_> {
                         _ if value.is_nan() => continue,
                         (true, OnBorder::Equal) => otherwise,
                         (true, _) if behind.is_some() => behind == Some(true),
-                        (true, OnBorder::Kept)
-                            if self.has_equal_sides(place)
-                                && self.rests(place)
-                                && self.was_clear(place) =>
-                        {
-                            self.program.holds_at_equality(place)
-                        }
+                        (true, _) if is_led => self.program.holds_at_equality(place),
                         (true, _) => continue,
                         (false, _) => value != 0.0,
                     }
@@ -228,19 +238,24 @@ impl Driver<'_> {
         }
     }
 
-    /// What a relation is that changes within the present instant: at its beginning it has changed, whatever the numbers of its time say.
-    /// Later it keeps that, unless the event has moved its sides.
+    /// What a relation is that changes within the present instant: what it says, if the event has moved its sides. If not, it has
+    /// changed, whatever the numbers of the time of the instant say, and keeps that.
     fn crosses(&mut self, relation: usize, on_border: OnBorder) -> Option<bool> {
         let place = self.layout.relations + relation;
         let held = self.values[self.hybrid.relations[relation].parameter] != 0.0;
         let holds = self.program.value(place, &self.point, &self.values) != 0.0;
-        if on_border == OnBorder::Located {
-            if holds == held {
-                self.released.push(relation);
-            }
-            return Some(!held);
+        if self.was_moved(place) {
+            // What rounding left on the wrong side is no longer where it was.
+            self.released.retain(|&released| released != relation);
+            return Some(holds);
         }
-        self.was_moved(place).then_some(holds)
+        if on_border != OnBorder::Located {
+            return None;
+        }
+        if holds == held {
+            self.released.push(relation);
+        }
+        Some(!held)
     }
 
     /// Whether a relation by its position is on its border, in the present mode and at the present point.
@@ -337,29 +352,6 @@ impl Driver<'_> {
             })
     }
 
-    /// Whether the sides of a relation are the same number, not only up to rounding: of a command that is zero, say.
-    fn has_equal_sides(&mut self, place: usize) -> bool {
-        self.program.value(place, &self.point, &self.values);
-        self.program.sides(place).is_some_and(|(a, b)| a == b)
-    }
-
-    /// Whether the difference of a relation's sides does not move from the present point: its first two derivatives are zero.
-    fn rests(&mut self, place: usize) -> bool {
-        let slopes = self.program.slopes(place, &self.point, &self.values);
-        let Some((slopes, jet)) = slopes.zip(self.deeper_jet()) else {
-            return false;
-        };
-        (1..=2).all(|further| {
-            let terms = slopes
-                .iter()
-                .map(|&(unknown, order, slope)| slope * jet.derivative(unknown, order + further));
-            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size): (f64, f64), term| {
-                (sum + term, size + term.abs())
-            });
-            sum.abs() <= ROUNDING * size
-        })
-    }
-
     /// What a relation that the last leg kept on its border is where it leaves it, in the present mode; `None` where it stays.
     fn truth_behind(&self, relation: usize) -> Option<bool> {
         let jet = self.deeper_jet()?;
@@ -367,8 +359,12 @@ impl Driver<'_> {
         events.truth_behind(relation, &self.values, (self.point.time, &jet))
     }
 
-    /// Whether a relation was far beside its border when the present event began: farther than a located zero is off.
-    fn was_clear(&mut self, place: usize) -> bool {
+    /// Whether a relation is near its border because the present event has led it there: it was farther beside it, when the event began,
+    /// than a located zero is off.
+    fn was_led(&mut self, place: usize) -> bool {
+        if !self.is_near(place) || !self.was_moved(place) {
+            return false;
+        }
         let Some((point, parameters)) = self.began.take() else {
             return false;
         };
@@ -384,16 +380,21 @@ impl Driver<'_> {
         count > 1 && self.is_now(time) && !self.is_now(self.set_at)
     }
 
+    /// What its rule says that a discrete variable is now.
+    pub(super) fn ruled(&mut self, position: usize) -> f64 {
+        let place = self.layout.rules + position;
+        let value = self.program.value(place, &self.point, &self.values);
+        match self.hybrid.variables[position].rule {
+            Rule::Expression(_) => value,
+            Rule::Floor(_) => value.floor(),
+        }
+    }
+
     /// Discrete variables in their order.
     pub(super) fn evaluate_variables(&mut self, at_start: bool) {
         for &position in &self.hybrid.order {
             let variable = &self.hybrid.variables[position];
-            let place = self.layout.rules + position;
-            let value = self.program.value(place, &self.point, &self.values);
-            let value = match variable.rule {
-                Rule::Expression(_) => value,
-                Rule::Floor(_) => value.floor(),
-            };
+            let value = self.ruled(position);
             self.values[variable.parameter] = value;
             // At the start only conditions with `initial()` fire.
             if at_start && let Some(with_initial) = variable.when {
@@ -458,23 +459,15 @@ impl Driver<'_> {
         self.trace_event();
         self.remember();
         let mut causes = Vec::new();
-        let mut line = None;
         if self.passes_jump() {
             causes.push("delay".to_string());
             self.restart(&[])?;
         }
-        for at in 0..self.hybrid.samples.len() {
-            // Instants that differ by rounding are one: a clock and a multiple of it tick together.
-            if self.instant(at, self.instants[at]) <= time + self.instant_long() {
-                self.instants[at] += 1;
-                self.values[self.hybrid.samples[at].parameter] = 1.0;
-                let span = self.hybrid.samples[at].span;
-                causes.push(self.model.sources.slice(span).to_string());
-                line = line.or(self.line_of(span));
-            }
-        }
+        let mut line = self.take_samples(&mut causes);
         let mut reinitialised = Vec::new();
         self.began = Some((self.point.clone(), self.values.clone()));
+        self.evaluate_times();
+        self.follow_previous();
         self.evaluate_relations(OnBorder::Located);
         for relation in &self.hybrid.relations {
             if before[relation.parameter] != self.values[relation.parameter] {
@@ -526,6 +519,23 @@ impl Driver<'_> {
             });
         }
         self.terminated.take().map_or(Ok(()), Err)
+    }
+
+    /// Lets the `sample`s tick that are due at this instant; the line of the first.
+    fn take_samples(&mut self, causes: &mut Vec<String>) -> Option<usize> {
+        let mut line = None;
+        let end = self.point.time + self.instant_long();
+        for at in 0..self.hybrid.samples.len() {
+            // Instants that differ by rounding are one: a clock and a multiple of it tick together.
+            if self.instant(at, self.instants[at]) <= end {
+                self.instants[at] += 1;
+                self.values[self.hybrid.samples[at].parameter] = 1.0;
+                let span = self.hybrid.samples[at].span;
+                causes.push(self.model.sources.slice(span).to_string());
+                line = line.or(self.line_of(span));
+            }
+        }
+        line
     }
 
     pub(super) fn line_of(&self, span: daelight_lang::Span) -> Option<usize> {

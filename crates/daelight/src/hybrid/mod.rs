@@ -464,7 +464,11 @@ impl<'m> Driver<'m> {
             self.keep_discrete_pasts();
             let next = self.next_time();
             if next > self.point.time && self.point.time >= self.out.to {
-                return self.at_the_end();
+                if next > self.out.to + self.instant_long() {
+                    return self.at_the_end();
+                }
+                // What is due within the instant of the end happens at it.
+                self.out.to = next;
             }
             // Events that accumulate end where they have their limit, however well rounding lets the last of them be seen.
             let limit = self.limit().filter(|&limit| limit > self.point.time);
@@ -586,6 +590,11 @@ impl<'m> Driver<'m> {
         let mut next = self.next_jump().max(now);
         for at in 0..self.hybrid.samples.len() {
             next = next.min(self.instant(at, self.instants[at]));
+        }
+        // A `sample` that differs from the end by rounding falls on it, (H3f).
+        let end = self.out.to;
+        if next > end && next <= end + ROUNDING * end.abs() {
+            next = end;
         }
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
             let ChangedBy::Time { after, .. } = relation.by else {

@@ -118,18 +118,19 @@ impl Driver<'_> {
         let (values, mode) = (self.values.clone(), self.mode);
         for &position in &self.hybrid.order {
             if self.by_previous[position] {
-                let variable = &self.hybrid.variables[position];
-                let place = self.layout.rules + position;
-                let value = self.program.value(place, &self.point, &self.values);
-                self.values[variable.parameter] = value;
+                let value = self.ruled(position);
+                self.values[self.hybrid.variables[position].parameter] = value;
             }
         }
         self.evaluate_held();
+        self.evaluate_times();
         if self.read_now() == self.read_at {
             self.values = values;
             return;
         }
+        let (earlier, before) = (self.differentiated(), self.point.values.clone());
         if let Some(found) = self.point_of_values() {
+            self.tell_let_go(&earlier, &before, &found);
             self.take_point(found);
             return;
         }

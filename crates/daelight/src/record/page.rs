@@ -214,6 +214,7 @@ fn refused(system: &System, no_run: crate::NoRun, options: &PageOptions) -> NoRu
 fn configurations(text: &Model, options: &PageOptions) -> Result<SingularRecord, Vec<Vec<String>>> {
     let question = Question {
         on_curves: false,
+        paths_locked: false,
         parameters: Kept::None,
         locked: Vec::new(),
     };
@@ -237,6 +238,7 @@ fn framed(diagnostic: &Diagnostic, sources: &SourceMap) -> FramedRecord {
     FramedRecord {
         is_error: diagnostic.severity == Severity::Error,
         label: format!("{} {}", diagnostic.severity.word(), diagnostic.code.word()),
+        code: diagnostic.code.word(),
         text: frame(diagnostic, sources, false),
     }
 }

@@ -214,7 +214,7 @@ fn notes(system: &System, start: &Start, guess: &[f64]) -> Vec<String> {
         ));
         if let Some(margin) = start.margin {
             notes.push(format!(
-                "Its distance from singular: the smallest singular value of the system Jacobian's blocks is {margin:.1e} of what it is a hundredth away."
+                "It is close to singular: the equations hold their unknowns with {margin:.1e} of the strength that they have a hundredth away (least singular values of the system Jacobian)."
             ));
         }
     }

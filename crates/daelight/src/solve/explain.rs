@@ -76,28 +76,46 @@ impl Solution {
             } else if let Some(passport) = &passport
                 && let Some(jet) = self.reader(system).jet(found.time)
             {
-                let locus = passport.nearest_locus(system, found.time, &jet);
-                let is_near = |distance: f64| distance < NEAR_LOCUS;
-                match locus {
-                    Some((locus, distance))
-                        if distance < ON_LOCUS
-                            || (is_near(distance) && locus.equations == record.equations) =>
-                    {
-                        record.kind = locus.kind;
-                        record.locus = Some(locus.factor.clone());
-                    }
-                    _ => {
-                        let factor =
-                            passport.nearest_factor(system, &record.equations, found.time, &jet);
-                        let factor = factor.filter(|(_, distance)| is_near(*distance));
-                        record.locus = factor.map(|(text, _)| text);
-                        record.kind = kind_at(system, found.time, &jet, deadline);
-                    }
-                }
+                record.place(system, passport, &jet, deadline);
             }
             explained.push(record);
         }
         self.singularities = explained;
+    }
+}
+
+impl Explained {
+    /// The locus and the kind, and the first equations in the order of evaluation that are singular by it.
+    fn place(&mut self, system: &System, passport: &Passport, jet: &TaylorJet, deadline: Instant) {
+        let time = self.found.time;
+        let is_near = |distance: f64| distance < NEAR_LOCUS;
+        let own = (passport.nearest_factor(system, &self.equations, time, jet))
+            .filter(|(_, distance)| is_near(*distance))
+            .map(|(text, _)| text);
+        let kind = || kind_at(system, time, jet, deadline);
+        match passport.nearest_locus(system, time, jet) {
+            Some((locus, distance))
+                if distance < ON_LOCUS
+                    || (is_near(distance)
+                        && (locus.equations == self.equations
+                            || own.as_ref() == Some(&locus.factor))) =>
+            {
+                self.kind = locus.kind.or_else(kind);
+                // What one factor makes singular in several blocks begins in the first: a force that a jammed loop makes infinite is
+                // not the cause.
+                if own.as_ref() == Some(&locus.factor) && locus.equations != self.equations {
+                    self.equations.clone_from(&locus.equations);
+                    self.unknowns.clone_from(&locus.unknowns);
+                    let n = self.unknowns.len();
+                    self.found.null_vector = if n == 1 { vec![1.0] } else { Vec::new() };
+                }
+                self.locus = Some(locus.factor.clone());
+            }
+            _ => {
+                self.locus = own;
+                self.kind = kind();
+            }
+        }
     }
 }
 

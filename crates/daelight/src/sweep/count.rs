@@ -230,6 +230,7 @@ fn is_seen(
 fn question(parameters: Kept, settings: &Settings) -> Question {
     Question {
         on_curves: false,
+        paths_locked: true,
         parameters,
         locked: settings.locked.clone(),
     }

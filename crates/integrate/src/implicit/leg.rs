@@ -2,6 +2,7 @@
 
 use super::{Course, Event, MAX_RESIDUAL, Method};
 use crate::hermite::N_NODES;
+use crate::nudges::Nudges;
 use crate::outcome::{BudgetKind, Failure};
 use crate::start::StartError;
 use crate::states;
@@ -267,8 +268,7 @@ impl Course<'_> {
                 }
             } else {
                 let (x, xp) = stepper.end_mut();
-                self.nudge(first_order, x);
-                if self.project(first_order, to, x, xp).is_err() {
+                if self.project_end(first_order, to, x, xp).is_err() {
                     return Some(Event::Failed(None));
                 }
                 let error = self.iteration_error(to);
@@ -353,11 +353,41 @@ impl Course<'_> {
         }
     }
 
+    /// Projects the end of a step; moved a little, in runs that look what becomes of that, but no unknown by more than the size of the nudges.
+    fn project_end(
+        &mut self,
+        first_order: &FirstOrder,
+        t: f64,
+        x: &mut [f64],
+        xp: &mut [f64],
+    ) -> Result<(), String> {
+        let allowed = self.options.nudge;
+        if allowed == 0.0 {
+            return self.project(first_order, t, x, xp);
+        }
+        let (mut end, mut rates) = (x.to_vec(), xp.to_vec());
+        self.project(first_order, t, &mut end, &mut rates)?;
+        let (projected, n) = (self.point.clone(), self.problem.n());
+        let mut part = 1.0;
+        loop {
+            (end, rates) = (x.to_vec(), xp.to_vec());
+            self.nudge(first_order, &mut end);
+            for (end, x) in end.iter_mut().zip(&*x) {
+                *end = x + part * (*end - x);
+            }
+            self.project(first_order, t, &mut end, &mut rates)?;
+            let moved = Nudges::distance(self.options, n, [&projected, &self.point]);
+            if moved <= REJECT * allowed || part < 1.0 {
+                x.copy_from_slice(&end);
+                xp.copy_from_slice(&rates);
+                return Ok(());
+            }
+            part = allowed / moved;
+        }
+    }
+
     /// Moves the unknowns of a leg a little, in runs that look what becomes of that; not those that rest beside a root, which no step moves.
     fn nudge(&mut self, first_order: &FirstOrder, x: &mut [f64]) {
-        if self.options.nudge == 0.0 {
-            return;
-        }
         let resting = self.stages.resting_beside_roots();
         for j in 0..self.problem.n() {
             for s in 0..=self.problem.unknown_offset(j) {

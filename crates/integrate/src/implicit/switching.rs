@@ -3,6 +3,7 @@
 use super::Course;
 use crate::locate;
 use crate::outcome::{Failure, StopReason, Switch};
+use crate::stages::Projected;
 use crate::tolerances::{SAME_SWITCH, SIDE_SURFACE};
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
@@ -24,6 +25,7 @@ impl Course<'_> {
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, switch.width);
         self.work.steps += 1;
+        let before = self.stages.sides().to_vec();
         let (restart, settled) = self.enter((time, &switch.branches), way);
         let segment = Segment {
             centre: self.time,
@@ -33,27 +35,12 @@ impl Course<'_> {
         self.trajectory.push(segment, &self.piece);
         self.save_points(segment, false);
         self.time = restart;
-        let branch = switch.branches[0];
-        let expr = self.branch_expr(branch);
         let is_jump = matches!(settled, Ok(Settled::Jumped(_)));
-        let projected = match settled {
-            Ok(
-                Settled::One(projected) | Settled::Several(projected) | Settled::Jumped(projected),
-            ) => projected,
-            Ok(Settled::Meeting { branch }) => {
-                let expr = self.branch_expr(branch);
-                return Some(StopReason::Meeting { time, expr });
-            }
-            Ok(Settled::None { branch, leads_back }) => {
-                let expr = self.branch_expr(branch);
-                return Some(StopReason::Chattering {
-                    time,
-                    expr,
-                    leads_back,
-                });
-            }
-            Err(failure) => return Some(StopReason::Failed { time, failure }),
+        let projected = match self.goes_on(time, settled) {
+            Ok(projected) => projected,
+            Err(stop) => return Some(stop),
         };
+        let (branch, expr) = (switch.branches[0], self.branch_expr(switch.branches[0]));
         let located = switch.branches.iter().copied();
         let exact: Vec<usize> = located.filter(|&branch| self.of_time[branch]).collect();
         if restart == time
@@ -61,13 +48,18 @@ impl Course<'_> {
         {
             self.trajectory.push_instant(time, point);
         }
-        self.switches.push(Switch {
-            time,
-            branch,
-            expr,
-            state_change: projected.state_change,
-            is_jump,
-        });
+        // Where the equations have all sides as they were, only the piece was off: nothing has switched.
+        let sides = self.stages.sides();
+        let has_switched = switch.branches.iter().any(|&at| sides[at] != before[at]);
+        if has_switched || is_jump {
+            self.switches.push(Switch {
+                time,
+                branch,
+                expr,
+                state_change: projected.state_change,
+                is_jump,
+            });
+        }
         onto_surfaces(&mut self.stages, &switch.branches, way, &mut self.series);
         self.at_zero = at_zero(&self.stages, &switch.branches, way);
         self.staying.extend(&switch.branches);
@@ -91,6 +83,27 @@ impl Course<'_> {
             expr,
             leads_back: true,
         })
+    }
+
+    /// The point from which the run goes on behind a switch, or why it ends there.
+    fn goes_on(
+        &self,
+        time: f64,
+        settled: Result<Settled, Failure>,
+    ) -> Result<Projected, StopReason> {
+        match settled {
+            Ok(Settled::One(to) | Settled::Several(to) | Settled::Jumped(to)) => Ok(to),
+            Ok(Settled::Meeting { branch }) => {
+                let expr = self.branch_expr(branch);
+                Err(StopReason::Meeting { time, expr })
+            }
+            Ok(Settled::None { branch, leads_back }) => Err(StopReason::Chattering {
+                time,
+                expr: self.branch_expr(branch),
+                leads_back,
+            }),
+            Err(failure) => Err(StopReason::Failed { time, failure }),
+        }
     }
 
     /// The time of a switch: the number itself where time alone decides, otherwise that at which the equations have it.

@@ -164,7 +164,8 @@ impl Taylor<'_> {
         again.map_or(0.0, |_| moved)
     }
 
-    /// Moves the projected point a little, in runs that look what becomes of that: no state by more than the size of the nudges.
+    /// Moves the projected point a little, in runs that look what becomes of that: no unknown and no state by more than the size of the
+    /// nudges.
     ///
     /// A position that is moved by 1e-13 moves an acceleration by 1e-6 where a spring is stiff; no step is off by as much.
     fn nudge(&mut self, target: f64) -> Result<(), Failure> {
@@ -173,8 +174,8 @@ impl Taylor<'_> {
         }
         let mut projected = self.point.clone();
         self.stages.point(&mut projected);
-        let allowed = self.options.nudge * self.options.tolerances.rtol;
-        let mut part = 1.0;
+        let (allowed, rtol) = (self.options.nudge, self.options.tolerances.rtol);
+        let (mut part, n) = (1.0, self.stages.problem().n());
         loop {
             let mut nudged = projected.clone();
             self.nudges.point(&self.stages, &self.options, &mut nudged);
@@ -183,7 +184,9 @@ impl Taylor<'_> {
             }
             self.stages.set_point(target, &nudged);
             self.stages.project(false)?;
-            let moved = self.stages.states_moved(&projected);
+            let states = self.stages.states_moved(&projected) / rtol;
+            self.stages.point(&mut nudged);
+            let moved = Nudges::distance(&self.options, n, [&projected, &nudged]).max(states);
             if moved <= REJECT * allowed || part < 1.0 {
                 return Ok(());
             }

@@ -9,8 +9,17 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::hybrid::{ChangedBy, DiscreteVariable, HeldRelation, Hybrid, Rule, Sample};
 use crate::model::{Declared, DeclaredKind, Origin, Parameter, Symbol, Type, shorten};
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, Node, SymbolId, UnaryOp};
 use std::collections::{BTreeSet, HashMap};
+
+/// Unknowns that are formulas of parameters, as far as they were asked for.
+struct Constants {
+    formulas: HashMap<SymbolId, Vec<ExprId>>,
+    found: HashMap<SymbolId, Option<ExprId>>,
+    /// Parameters that events change.
+    rests: BTreeSet<usize>,
+    depth: usize,
+}
 
 /// How discrete variables get their values, and the order that leads through them.
 struct Rules {
@@ -483,7 +492,7 @@ impl Elaborator<'_> {
     fn with_present_times(&mut self, rules: &[ExprId], relations: &[HeldRelation]) -> Vec<ExprId> {
         let time = self.symbols.id(Symbol::Time);
         let time = self.graph.symbol(time);
-        let mut now: HashMap<daelight_expr::SymbolId, ExprId> = HashMap::new();
+        let mut now: HashMap<SymbolId, ExprId> = HashMap::new();
         for relation in relations {
             if let ChangedBy::Time { limit, after } = relation.by {
                 let reached = self.graph.binary(BinaryOp::GreaterEqual, time, limit);
@@ -513,8 +522,16 @@ impl Elaborator<'_> {
     fn held(&mut self, roots: &[ExprId], hybrid: &mut Hybrid, alone: bool) -> Vec<ExprId> {
         let rests = self.resting_parameters(hybrid);
         let mut held: HashMap<ExprId, ExprId> = HashMap::new();
+        let mut constants = Constants {
+            formulas: self.formulas(),
+            found: HashMap::new(),
+            rests: rests.clone(),
+            depth: 0,
+        };
         self.rebuilt(roots, |elaborator, id, plain| {
             let span = elaborator.discrete.relations.get(&id).copied();
+            let of_time = span.and_then(|_| elaborator.of_time(plain, &mut constants));
+            let plain = of_time.unwrap_or(plain);
             let new = match held.get(&plain) {
                 Some(&symbol) => symbol,
                 None => match elaborator.change_of(plain, span.is_some(), alone, &rests) {
@@ -567,6 +584,65 @@ impl Elaborator<'_> {
             image.insert(id, new);
         }
         roots.iter().map(|root| image[root]).collect()
+    }
+
+    /// Which equations give an unknown as a formula.
+    fn formulas(&self) -> HashMap<SymbolId, Vec<ExprId>> {
+        let mut formulas: HashMap<SymbolId, Vec<ExprId>> = HashMap::new();
+        for equation in &self.equations {
+            let (left, right) = (equation.left, equation.right);
+            for (unknown, formula) in [(left, right), (right, left)] {
+                if let Some(id) = self.graph.as_symbol(unknown)
+                    && matches!(self.symbols.get(id), Symbol::Unknown { order: 0, .. })
+                {
+                    formulas.entry(id).or_default().push(formula);
+                }
+            }
+        }
+        formulas
+    }
+
+    /// An expression with unknowns put in that equations give as formulas of parameters, such as the width of a pulse, if no other unknown
+    /// is left then: it is constant, or changes with time alone.
+    fn of_time(&mut self, expr: ExprId, known: &mut Constants) -> Option<ExprId> {
+        for id in self.walker.symbols(&self.graph, &[expr]) {
+            match self.symbols.get(id) {
+                Symbol::Unknown { .. } if self.constant(id, known).is_none() => return None,
+                Symbol::Input { .. } => return None,
+                _ => {}
+            }
+        }
+        let put_in = |_: &mut _, id| known.found.get(&id).copied().flatten();
+        Some(self.graph.substitute(&[expr], put_in)[0])
+    }
+
+    /// The formula of parameters that an unknown is, if equations say so.
+    fn constant(&mut self, unknown: SymbolId, known: &mut Constants) -> Option<ExprId> {
+        if let Some(found) = known.found.get(&unknown) {
+            return *found;
+        }
+        // Not while it is looked for: a circle of formulas gives nothing.
+        known.found.insert(unknown, None);
+        let formulas = known.formulas.get(&unknown).cloned().unwrap_or_default();
+        for formula in formulas {
+            let symbols = self.walker.symbols(&self.graph, &[formula]);
+            let varies = symbols.into_iter().any(|id| match self.symbols.get(id) {
+                Symbol::Parameter(index) => known.rests.contains(&index),
+                Symbol::Unknown { order, .. } => order > 0,
+                _ => true,
+            });
+            if varies || known.depth > 100 {
+                continue;
+            }
+            known.depth += 1;
+            let constant = self.of_time(formula, known);
+            known.depth -= 1;
+            if constant.is_some() {
+                known.found.insert(unknown, constant);
+                return constant;
+            }
+        }
+        None
     }
 
     fn resting_parameters(&self, hybrid: &Hybrid) -> BTreeSet<usize> {

@@ -143,7 +143,7 @@ fn conditions(report: &SingularRecord) -> Option<Element> {
         "for the parts",
         "possible with positive lengths",
     ];
-    let caption = "They occur, over the complex numbers, where one of these holds";
+    let caption = "They can occur only where one of these holds";
     let mut table = Grid::new(caption, &header);
     for factor in report.locus.iter().take(MAX_LISTED) {
         table.row([

@@ -102,6 +102,8 @@ pub struct FramedRecord {
     pub is_error: bool,
     /// `error code` or `warning code`.
     pub label: String,
+    /// The code.
+    pub code: &'static str,
     /// The frame.
     pub text: String,
 }

@@ -50,8 +50,10 @@ pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<S
             " Give {} another value: `{divisor}` is 0 and stands in a denominator.",
             parameters.join(" or ")
         ),
-        (PointVerdict::Singular { .. }, _) => " Look beside it with --at.".to_string(),
-        _ => " Try another point with --at or --point.".to_string(),
+        (PointVerdict::Singular { .. }, _) => {
+            " `daelight analyze --at` looks beside it.".to_string()
+        }
+        _ => " `daelight analyze` takes another point with --at or --point.".to_string(),
     };
     verdict_warnings(system, passport, &advice, &mut warnings);
     other_warnings(system, passport, &mut warnings);
