@@ -329,7 +329,11 @@ mod tests {
         let (x, jumps) = (n as f64, n % 1000 == 7);
         EventRecord {
             time: x,
-            condition: name(if n % 2 == 0 { "x > 1" } else { "x < -1" }),
+            condition: name(if n.is_multiple_of(2) {
+                "x > 1"
+            } else {
+                "x < -1"
+            }),
             causes: vec!["x".to_string()].into(),
             line: Some(3),
             changed: [Change {
