@@ -1,22 +1,8 @@
 //! Relations that an event leads to their border or takes away from it, and what falls on the end of a run: at random constants against
 //! what the text says.
 
-use crate::common::{Random, daelight_with_input, document};
-use serde_json::Value;
-
-const METHODS: [&str; 4] = ["auto", "taylor", "radau", "bdf"];
-
-fn solve(text: &str, more: &[&str]) -> Value {
-    let mut arguments = vec!["solve", "-", "--json"];
-    arguments.extend(more);
-    let found = document(&daelight_with_input(&arguments, text.as_bytes()));
-    assert_eq!(found["reason"], "finished", "{found}\n{text}");
-    found
-}
-
-fn last(found: &Value, name: &str) -> f64 {
-    found["final"][name].as_f64().expect("a value")
-}
+use crate::common::Random;
+use crate::instants::{METHODS, last, solve};
 
 /// Before, at and behind the event a relation has three truths; each change to true lets its `when` act. A `reinit`, or a limit that an
 /// event sets to the present value, leads it to its border.

@@ -4,9 +4,9 @@
 use crate::common::{Random, daelight_with_input, document};
 use serde_json::Value;
 
-const METHODS: [&str; 4] = ["auto", "taylor", "radau", "bdf"];
+pub const METHODS: [&str; 4] = ["auto", "taylor", "radau", "bdf"];
 
-fn solve(text: &str, more: &[&str]) -> Value {
+pub fn solve(text: &str, more: &[&str]) -> Value {
     let mut arguments = vec!["solve", "-", "--json"];
     arguments.extend(more);
     let found = document(&daelight_with_input(&arguments, text.as_bytes()));
@@ -22,7 +22,7 @@ fn sample(found: &Value, time: f64, name: &str) -> f64 {
     found["samples"][name][at].as_f64().expect("a value")
 }
 
-fn last(found: &Value, name: &str) -> f64 {
+pub fn last(found: &Value, name: &str) -> f64 {
     found["final"][name].as_f64().expect("a value")
 }
 
