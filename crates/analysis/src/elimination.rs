@@ -129,7 +129,15 @@ impl Reduced {
     /// What decides between branches is shown as it was written, with the unknowns that were removed.
     pub fn expression_text(&self, system: &System, expr: ExprId, limit: usize) -> Option<String> {
         let written = self.written.get(&expr).copied().unwrap_or(expr);
-        system.write(&self.equations, written, limit)
+        let text = system.write(&self.equations, written, limit);
+        // What is too long to write out is shown as it stands in the text.
+        text.or_else(|| {
+            let place = self.spans.get(&written).or(self.spans.get(&expr))?;
+            Some(daelight_lang::shorten(
+                system.sources().slice(*place),
+                limit,
+            ))
+        })
     }
 
     /// The kept unknown, by position among the kept, and its derivative that an unknown equals.

@@ -129,11 +129,15 @@ impl System {
                 if let Node::Unary(UnaryOp::Sqrt, below) = graph.node(fault.expr)
                     && graph.as_constant(below).is_some() =>
             {
-                let text = spans
-                    .get(&fault.expr)
-                    .map(|place| model.sources.slice(*place));
-                let text = text.map_or("a function", |text| text);
-                format!("`{}` gives no value", daelight_lang::shorten(text, SHOWN))
+                let place = spans.get(&fault.expr).copied();
+                let text = place.map_or("a function", |place| model.sources.slice(place));
+                let text = daelight_lang::shorten(text, SHOWN);
+                match place.is_some_and(|place| model.sources.is_of_while(place)) {
+                    true => format!(
+                        "the loop `while {text}` is not at its end after as many rounds as are looked at"
+                    ),
+                    false => format!("`{text}` gives no value"),
+                }
             }
             FaultKind::NonFiniteInput => format!("{expression} is not a finite number"),
             kind => format!("{} at {expression}", kind),

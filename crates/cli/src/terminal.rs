@@ -1,6 +1,6 @@
 //! Where answers and messages go, and what commands end with.
 
-use daelight::files::write_whole;
+use daelight::files::{Spool, write_whole};
 use daelight_lang::{Code, Diagnostic, Severity, SourceMap};
 use daelight_show::record::{to_json, write_json};
 use daelight_show::terminal::frame;
@@ -125,6 +125,15 @@ impl Terminal {
             }
         };
         self.written(written, out)
+    }
+
+    /// The same for values that were written as they came.
+    pub fn answer_spooled(&self, spool: Spool, out: &Path) -> Result<(), Status> {
+        let written = match out != Path::new(STANDARD_OUTPUT) {
+            true => spool.write_whole(out),
+            false => spool.write_to(&mut std::io::stdout().lock()),
+        };
+        self.written(written, Some(out))
     }
 
     /// What became of an answer that was written.

@@ -1,6 +1,6 @@
 //! What the errors of a run have become at its end, by runs with small errors of our own, (R15).
 
-use crate::hybrid::{HybridEnd, HybridSolution, solve_sampled};
+use crate::hybrid::{HybridEnd, HybridSolution, Taken, solve_sampled};
 use crate::solve::{run_from, start_request};
 use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
@@ -126,7 +126,11 @@ pub fn add_estimate_with_events(
         progress: None,
         ..options.clone()
     };
-    let Ok((other, _)) = solve_sampled(model, system, &finer, (&[], false)) else {
+    let taken = Taken {
+        told_only: true,
+        ..Taken::default()
+    };
+    let Ok((other, _)) = solve_sampled(model, system, &finer, taken) else {
         return;
     };
     if !matches!(other.end, HybridEnd::Finished) {

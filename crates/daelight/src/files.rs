@@ -1,6 +1,6 @@
 //! Files of users: read within bounds, written whole or not at all.
 
-use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::io::{Error, ErrorKind, Read, Result, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,18 +47,64 @@ pub fn finish_writing(patience: Duration) {
 
 /// Writes a file whole or not at all: under another name in the same folder first, then renamed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_whole_by(path, |file| file.write_all(bytes))
+}
+
+fn write_whole_by(path: &Path, write: impl FnOnce(&mut std::fs::File) -> Result<()>) -> Result<()> {
     let Some((folder, target)) = replaceable(path)? else {
-        return std::fs::write(path, bytes);
+        return write(&mut std::fs::File::create(path)?);
     };
     let _held = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut file = temporary(&folder)?;
-    file.write_all(bytes)?;
+    write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     if let Ok(existing) = std::fs::metadata(&target) {
         file.as_file().set_permissions(existing.permissions())?;
     }
     file.persist(&target).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// What becomes a file once it is whole: kept on disk under no name until then, so that nothing is left behind.
+pub struct Spool {
+    file: std::io::BufWriter<std::fs::File>,
+}
+
+impl Spool {
+    /// In the folder of the file that it is to become, or where there is none, where temporary files are.
+    pub fn beside(path: Option<&Path>) -> Result<Self> {
+        let folder = match path.map(replaceable).transpose()?.flatten() {
+            Some((folder, _)) => folder,
+            None => std::env::temp_dir(),
+        };
+        let file = tempfile::tempfile_in(&folder).map_err(|error| nowhere(&folder, &error))?;
+        Ok(Self {
+            file: std::io::BufWriter::new(file),
+        })
+    }
+
+    /// Writes it somewhere.
+    pub fn write_to(self, to: &mut impl Write) -> Result<()> {
+        let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
+        file.rewind()?;
+        std::io::copy(&mut file, to)?;
+        to.flush()
+    }
+
+    /// Writes it as a file, whole or not at all.
+    pub fn write_whole(self, path: &Path) -> Result<()> {
+        write_whole_by(path, |file| self.write_to(file))
+    }
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Whether [`write_whole`] can write here: asked before long work, so that its answer is not lost.
@@ -105,9 +151,11 @@ fn temporary(folder: &Path) -> Result<tempfile::NamedTempFile> {
         // What the user's mask takes away is taken away here, too.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|error| {
-        let what = format!("nothing can be written in {}", folder.display());
-        // The error of the temporary file names that file, of which the user knows nothing.
-        Error::new(error.kind(), format!("{what}: {}", error.kind()))
-    })
+    (builder.tempfile_in(folder)).map_err(|error| nowhere(folder, &error))
+}
+
+/// The error of a temporary file names that file, of which the user knows nothing.
+fn nowhere(folder: &Path, error: &Error) -> Error {
+    let what = format!("nothing can be written in {}", folder.display());
+    Error::new(error.kind(), format!("{what}: {}", error.kind()))
 }

@@ -603,6 +603,12 @@ fn way_out(system: &System, obstacle: &Obstacle, unknowns: &str) -> String {
             parameters.join(" or ")
         );
     }
+    if let Some(ArrayFault::Equation(fault)) = &obstacle.fault
+        && system.sources().is_of_while(system.explain(fault).span)
+    {
+        return "write the loop as a `for` with an `if`, or with `mod`, `floor` or an equation"
+            .to_string();
+    }
     if obstacle.is_forced {
         return HAVE_VALUES.to_string();
     }

@@ -494,7 +494,7 @@ impl Session {
         let Ahead::Events(solution) = &*ahead else {
             return Ok(None);
         };
-        let mut times = solution.events.iter().map(|event| event.time);
+        let mut times = solution.events.times().iter().copied();
         Ok(times.find(|&time| time > now && time <= to))
     }
 

@@ -183,7 +183,7 @@ fn a_mode_that_begins_with_an_infinite_slope_is_entered() {
                 assert!(matches!(found.end, HybridEnd::Finished), "{said}");
                 assert_eq!(found.events.len(), 1, "{said}");
                 assert!(
-                    (found.events[0].time - 1.0 / r).abs() <= 10.0 * rtol,
+                    (found.events.times()[0] - 1.0 / r).abs() <= 10.0 * rtol,
                     "{said}"
                 );
                 let s = (last(&model, &found, "h") - 1.0).sqrt();

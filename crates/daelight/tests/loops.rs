@@ -1,8 +1,9 @@
 //! Functions whose `while` repeats as variables say: searches, Newton's loops, root finders, and loops that give nothing;
 //! against closed forms (`docs/theory/components.md`, section 7).
 
+use daelight::hybrid::{HybridSolution, solve_hybrid};
 use daelight::{SolveOptions, solve, system};
-use daelight_lang::{Options, load};
+use daelight_lang::{Model, Options, load};
 
 /// The last value of an unknown; `None` where the run ends early.
 fn last(text: &str, name: &str, to: f64) -> Option<f64> {
@@ -22,6 +23,22 @@ fn last(text: &str, name: &str, to: f64) -> Option<f64> {
     let unknown = model.unknowns.iter().position(|u| u.name == name);
     let values = solution.reader(&system).values(to).ok().flatten()?;
     Some(values[unknown.expect("it is declared")])
+}
+
+/// A run of a model with events.
+fn with_events(text: &str, to: f64) -> (Model, HybridSolution) {
+    let loaded = load("test.mo", text.as_bytes(), &Options::default());
+    let said: Vec<_> = loaded.diagnostics.iter().map(|d| &d.message).collect();
+    let model = loaded.model.unwrap_or_else(|| panic!("{said:?}"));
+    let system = system(&model).expect("its equations can be evaluated");
+    let options = SolveOptions {
+        to: Some(to),
+        ..SolveOptions::default()
+    };
+    let Ok(solution) = solve_hybrid(&model, &system, &options) else {
+        panic!("no run");
+    };
+    (model, solution)
 }
 
 const NEWTON: &str = "
@@ -63,6 +80,73 @@ fn other_loops_give_nothing() {
       model M Real z(start = 0, fixed = true); equation der(z) = if time > 5 then halved(3 + time) else 2; end M;";
     let z = last(text, "z", 1.0).expect("a run");
     assert!((z - 2.0).abs() < 1e-9, "{z}");
+}
+
+/// Inside a `when` a loop is run with the numbers of the event: a wrap, a bisection, the greatest common divisor.
+#[test]
+fn at_events_loops_are_run() {
+    let text = "model M
+      function root input Real x; output Real y; protected Real a = 0, b = 10, m;
+      algorithm
+        while b - a > 1e-13 loop m := (a + b)/2; if m*m > x then b := m; else a := m; end if; end while;
+        y := a;
+      end root;
+      Real x(start = 2, fixed = true); discrete Real r(start = 0, fixed = true), w(start = 0, fixed = true);
+      Integer h(start = 18, fixed = true), g(start = 0, fixed = true), k(start = 0, fixed = true);
+    equation
+      der(x) = 1 - r/3;
+      when sample(0, 0.5) then r = root(x); end when;
+    algorithm
+      when sample(0.1, 0.1) then
+        w := 40*time; while w > 3 loop w := w - 3; end while;
+        h := h + 1; k := h; g := 84;
+        while k <> g loop if k > g then k := k - g; else g := g - k; end if; end while;
+      end when;
+    end M;";
+    let (model, solution) = with_events(text, 2.0);
+    let mut x = 2.0f64;
+    for _ in 0..4 {
+        x += 0.5 * (1.0 - x.sqrt() / 3.0);
+    }
+    // 18 + 20 = 38 and 84 have 2 in common; 80 = 26*3 + 2. No condition of a loop is an event.
+    let wanted = [("x", x), ("r", x.sqrt()), ("w", 2.0), ("g", 2.0)];
+    for (name, wanted) in wanted {
+        let unknown = model.unknowns.iter().position(|u| u.name == name);
+        let hybrid = model.hybrid.as_ref().expect("it has events");
+        let found = match unknown {
+            Some(at) => solution.last[at],
+            None => {
+                let variable = hybrid.variables.iter().find(|v| v.name == name);
+                solution.parameters[variable.expect("it is declared").parameter]
+            }
+        };
+        assert!((found - wanted).abs() < 1e-11, "{name}: {found}");
+    }
+    assert_eq!(solution.events.len(), 21);
+}
+
+/// A loop that does not come to its end within its rounds is named, and so is what has no value for another reason.
+#[test]
+fn what_has_no_value_at_an_event_is_named() {
+    let said = |rule: &str| {
+        let text = format!(
+            "model M Real x(start = 1, fixed = true); discrete Real w(start = 0, fixed = true); equation der(x) = -1;
+             algorithm when sample(0.5, 1) then
+             {rule} end when; end M;"
+        );
+        let (model, solution) = with_events(&text, 2.0);
+        daelight::record::hybrid(&model, &solution, None).message
+    };
+    let message = said("w := 1000*(2 - x); while w > 3 loop w := w - 3; end while;");
+    assert!(
+        message.contains("`w` has no value: the loop `while w > 3`, line 3"),
+        "{message}"
+    );
+    let message = said("w := sqrt(x);");
+    assert!(
+        message.starts_with("at t = 1.5 `w`, line 1, has no value"),
+        "{message}"
+    );
 }
 
 /// A root finder in a library of our own, with the path that the Standard Library gives it: u^3 + u = t + 2.

@@ -69,9 +69,9 @@ impl Found {
     }
 
     /// Events at which a quantity changes.
-    fn changes_of(&self, name: &str) -> Vec<&Event> {
+    fn changes_of(&self, name: &str) -> Vec<Event> {
         let events = self.solution.events.iter();
-        let changes = |event: &&Event| event.changed.iter().any(|change| &*change.name == name);
+        let changes = |event: &Event| event.changed.iter().any(|change| &*change.name == name);
         events.filter(changes).collect()
     }
 
@@ -169,7 +169,7 @@ fn a_string_pendulum_slackens_and_is_pulled() {
         let found = run("string_pendulum", &set, taut + 0.01).finished();
         found.changes_at("taut", &[slack, taut], 1e-10);
         assert_eq!(found.modes(), [(Some(3), Some(2)), (Some(1), Some(4))]);
-        let pull = found.changes_of("taut")[1];
+        let pull = &found.changes_of("taut")[1];
         let lost = pull.energy_lost.expect("the model tells its energy");
         close(lost, 0.5 * m * along * along, 1e-6);
     }

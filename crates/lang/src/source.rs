@@ -124,6 +124,13 @@ impl SourceMap {
         self.get(span.source).slice(span)
     }
 
+    /// Whether a span is the condition of a `while`.
+    pub fn is_of_while(&self, span: Span) -> bool {
+        let text = self.get(span.source).text();
+        let before = text.get(..span.start as usize).unwrap_or("");
+        before.trim_end().ends_with("while")
+    }
+
     /// Where a span begins, in words: `line 7`, with the file where it is not the model's own.
     pub fn place(&self, span: Span) -> String {
         let source = self.get(span.source);

@@ -36,6 +36,15 @@ pub fn finite(value: f64) -> Value {
 
 /// A table of values over time as comma-separated text, numbers with all their digits.
 pub fn csv(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
+    let mut text = csv_names(names);
+    for (time, values) in rows {
+        text.push_str(&csv_row(*time, values));
+    }
+    text
+}
+
+/// The first line of such a table.
+pub fn csv_names(names: &[String]) -> String {
     let quoted = |name: &str| {
         if name.contains([',', '"', '\n']) {
             format!("\"{}\"", name.replace('"', "\"\""))
@@ -49,14 +58,17 @@ pub fn csv(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
         text.push_str(&quoted(name));
     }
     text.push('\n');
-    for (time, values) in rows {
-        text.push_str(&time.to_string());
-        for value in values {
-            text.push(',');
-            text.push_str(&value.to_string());
-        }
-        text.push('\n');
+    text
+}
+
+/// Another line of it.
+pub fn csv_row(time: f64, values: &[f64]) -> String {
+    let mut text = time.to_string();
+    for value in values {
+        text.push(',');
+        text.push_str(&value.to_string());
     }
+    text.push('\n');
     text
 }
 

@@ -17,7 +17,8 @@ mod words;
 pub mod zip;
 
 pub use columns::{
-    ColumnValues, TableColumn, columns_json, columns_parquet, csv, parquet, table_json, table_value,
+    ColumnValues, TableColumn, columns_json, columns_parquet, csv, csv_names, csv_row, parquet,
+    table_json, table_value,
 };
 pub use table::{Records, Table, csv_cells};
 pub use words::{count, cut, magnitude, ordinal, short, tidy_number, told_time, unit_text};

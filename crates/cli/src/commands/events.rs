@@ -3,10 +3,10 @@
 use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::solve::{exit_status, refuse_at_start, requested_times, times_outside};
-use super::values::write_rows;
+use super::values::{Lines, write_rows};
 use crate::cli::{SolveArgs, joined_names};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
-use daelight::hybrid::solve_sampled;
+use daelight::hybrid::{Taken, TakesRows, solve_sampled};
 use daelight::{NamedRows, SolveOptions, record};
 use daelight_analysis::System;
 use daelight_lang::{Model, StopKind};
@@ -50,8 +50,20 @@ pub fn solve(
         false => Vec::new(),
     };
     let with_events = is_wanted && arguments.save_at.is_none();
+    // Lines are written as they come, where nobody else looks at the values and they come in the order of the file.
+    let is_alone = picture.is_none() && !in_document && arguments.sensitivity.is_empty();
+    let mut lines = match &asked.out {
+        Some(path) if is_alone && arguments.save_at.is_none() => Lines::of(path, terminal)?,
+        _ => None,
+    };
+    let taken = Taken {
+        times: &times,
+        with_events,
+        told_only: !asked.json,
+        sink: lines.as_mut().map(|lines| lines as &mut dyn TakesRows),
+    };
     let began = std::time::Instant::now();
-    let found = solve_sampled(model, system, &options, (&times, with_events));
+    let found = solve_sampled(model, system, &options, taken);
     if let Some(progress) = progress {
         progress.clear();
     }
@@ -78,23 +90,23 @@ pub fn solve(
     };
     let mut status = exit_status(report.status);
     if is_wanted {
-        let written = rows
-            .map_err(|message| terminal.usage(&message, "choose times within the run"))
-            .and_then(|mut taken| {
-                if let Some(picture) = picture {
-                    let drawn = drawn(&report, model, &taken, arguments.picture.what());
-                    picture.write_or_note(drawn, terminal)?;
-                }
-                if let Some(found) = &derivatives {
-                    found.add_columns(&mut taken);
-                }
-                let (names, rows) = &taken;
-                report.samples = in_document.then(|| table_value(names, rows));
-                match &asked.out {
-                    Some(path) => write_rows(path, names, rows, terminal),
-                    None => Ok(()),
-                }
-            });
+        let taken = rows.map_err(|message| terminal.usage(&message, "choose times within the run"));
+        let written = taken.and_then(|mut taken| {
+            if let Some(picture) = picture {
+                let drawn = drawn(&report, model, &taken, arguments.picture.what());
+                picture.write_or_note(drawn, terminal)?;
+            }
+            if let Some(found) = &derivatives {
+                found.add_columns(&mut taken);
+            }
+            let (names, rows) = &taken;
+            report.samples = in_document.then(|| table_value(names, rows));
+            match (&asked.out, lines) {
+                (Some(path), Some(lines)) => lines.finish(names, path, terminal),
+                (Some(path), None) => write_rows(path, names, rows, terminal),
+                (None, _) => Ok(()),
+            }
+        });
         status = written.err().unwrap_or(status);
     }
     if asked.out.as_deref() == Some(Path::new(STANDARD_OUTPUT)) {

@@ -1,7 +1,10 @@
 //! Values in files: csv, json or parquet, as the name of the file asks for.
 
 use crate::terminal::{STANDARD_OUTPUT, Status, Terminal, Wrong};
-use daelight_show::{csv, parquet, table_json};
+use daelight::files::Spool;
+use daelight::hybrid::TakesRows;
+use daelight_show::{csv, csv_names, csv_row, parquet, table_json};
+use std::io::Write;
 use std::path::Path;
 
 /// The formats that values are written in.
@@ -47,6 +50,60 @@ pub fn check_written(out: Option<&Path>, endings: &[&str]) -> Result<(), Wrong> 
             format!("name it with .{}", endings.join(" or .")),
         )),
         _ => Ok(()),
+    }
+}
+
+/// Lines of a file of values that are written while a run goes on.
+pub struct Lines {
+    spool: Spool,
+    has_names: bool,
+    result: std::io::Result<()>,
+}
+
+impl Lines {
+    /// For a file, if its format has lines.
+    pub fn of(path: &Path, terminal: &Terminal) -> Result<Option<Self>, Status> {
+        let format = Format::of(path).map_err(|wrong| terminal.wrong(wrong))?;
+        if format != Format::Csv {
+            return Ok(None);
+        }
+        let file = (path != Path::new(STANDARD_OUTPUT)).then_some(path);
+        let spool = Spool::beside(file);
+        let unwritable = |error| terminal.unwritable(&path.display().to_string(), &error);
+        Ok(Some(Self {
+            spool: spool.map_err(unwritable)?,
+            has_names: false,
+            result: Ok(()),
+        }))
+    }
+
+    /// Makes them the file.
+    pub fn finish(
+        mut self,
+        names: &[String],
+        path: &Path,
+        terminal: &Terminal,
+    ) -> Result<(), Status> {
+        if !self.has_names {
+            self.result = self.spool.write_all(csv_names(names).as_bytes());
+        }
+        let place = path.display().to_string();
+        (self.result).map_err(|error| terminal.unwritable(&place, &error))?;
+        terminal.answer_spooled(self.spool, path)
+    }
+}
+
+impl TakesRows for Lines {
+    fn take(&mut self, names: &[String], time: f64, values: &[f64]) {
+        let row = csv_row(time, values);
+        let text = match self.has_names {
+            true => row,
+            false => csv_names(names) + &row,
+        };
+        self.has_names = true;
+        if self.result.is_ok() {
+            self.result = self.spool.write_all(text.as_bytes());
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::{Driver, HybridEnd, MAX_ROUNDS, Point, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
+use daelight_expr::{Node, UnaryOp};
 use daelight_lang::{ChangedBy, CheckKind, Hybrid, Model, Rule, Symbol, Type};
-use std::collections::HashSet;
+use daelight_show::record::{Change, EventRecord as Event};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 /// What a relation on its border is.
@@ -17,42 +19,12 @@ enum OnBorder {
     Kept,
 }
 
-/// A quantity that an event changed.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Change {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its value before.
-    pub from: f64,
-    /// Its value afterwards.
-    pub to: f64,
-}
-
-/// Something that happened during a run.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Event {
-    /// When.
-    pub time: f64,
-    /// The conditions that changed, as written; the same list for all events with these.
-    pub causes: Arc<[String]>,
-    /// The line of the first of them.
-    pub line: Option<usize>,
-    /// What changed.
-    pub changed: Box<[Change]>,
-    /// Impulses of unknowns without a derivative, where a new mode made others jump.
-    pub impulses: Box<[(Arc<str>, f64)]>,
-    /// The energy that the event took away, if the model tells its energy and something jumped.
-    pub energy_lost: Option<f64>,
-    /// The mode afterwards.
-    pub mode: usize,
-}
-
 /// Words that events share: names of what they change, and lists of causes. Runs have many events of few kinds.
 #[derive(Default)]
 pub(super) struct Words {
     unknowns: Vec<Arc<str>>,
     variables: Vec<Arc<str>>,
-    causes: HashSet<Arc<[String]>>,
+    causes: HashMap<Arc<[String]>, Arc<str>>,
 }
 
 impl Words {
@@ -62,18 +34,19 @@ impl Words {
             variables: (hybrid.variables.iter())
                 .map(|v| v.name[..].into())
                 .collect(),
-            causes: HashSet::new(),
+            causes: HashMap::new(),
         }
     }
 
-    /// The list with these causes.
-    pub fn causes(&mut self, list: Vec<String>) -> Arc<[String]> {
-        if let Some(known) = self.causes.get(&list[..]) {
-            return Arc::clone(known);
+    /// The list with these causes, and how they are written together.
+    pub fn causes(&mut self, list: Vec<String>) -> (Arc<[String]>, Arc<str>) {
+        if let Some((known, text)) = self.causes.get_key_value(&list[..]) {
+            return (Arc::clone(known), Arc::clone(text));
         }
+        let text: Arc<str> = list.join(", ").into();
         let new: Arc<[String]> = list.into();
-        self.causes.insert(Arc::clone(&new));
-        new
+        self.causes.insert(Arc::clone(&new), Arc::clone(&text));
+        (new, text)
     }
 
     /// The name of an unknown.
@@ -102,8 +75,7 @@ impl Driver<'_> {
                 break;
             }
             if round > MAX_ROUNDS {
-                let names = self.changing(&before);
-                return Err(HybridEnd::EndlessEvent { names }.into());
+                return Err(self.endless(&before).into());
             }
             if let Err(stop) = self.find_start() {
                 match self.find_mode(true) {
@@ -529,23 +501,22 @@ impl Driver<'_> {
             _ => None,
         };
         // The located time lies just behind a zero: where the motion turns round there, the relation changes back at once.
-        let follows = self
-            .out
-            .events
-            .last()
-            .is_some_and(|last| time - last.time <= self.instant_long() && changed.is_empty());
+        let last = self.out.events.last();
+        let is_here = last.is_some_and(|last| time - last.time <= self.instant_long());
+        let follows = is_here && changed.is_empty();
         if !follows {
-            let causes = self.words.causes(causes);
-            self.out.events.push(Event {
+            let (causes, condition) = self.words.causes(causes);
+            let impulses = std::mem::take(&mut self.impulses).into();
+            self.note(Event {
                 time,
+                condition,
                 causes,
                 line,
                 changed,
-                impulses: std::mem::take(&mut self.impulses).into(),
+                impulses,
                 energy_lost,
                 mode: self.mode,
             });
-            self.note_alike();
         }
         self.terminated.take().map_or(Ok(()), Err)
     }
@@ -610,11 +581,11 @@ impl Driver<'_> {
                 return Ok(());
             }
             if round >= MAX_ROUNDS {
-                let names = self.changing(&before);
+                let end = self.endless(&before);
                 self.trace_oddity();
                 return match self.find_mode(false) {
                     true => Ok(()),
-                    false => Err(HybridEnd::EndlessEvent { names }),
+                    false => Err(end),
                 };
             }
             self.remember();
@@ -701,6 +672,34 @@ impl Driver<'_> {
             self.out.warnings.push(text);
         }
         Ok(())
+    }
+
+    /// Why an event does not settle: something changes in every round, or has no value.
+    fn endless(&self, before: &[f64]) -> HybridEnd {
+        let mut variables = self.hybrid.variables.iter();
+        let Some(variable) = variables.find(|v| self.values[v.parameter].is_nan()) else {
+            let names = self.changing(before);
+            return HybridEnd::EndlessEvent { names };
+        };
+        // A loop that is not at its end after all rounds that are written out is a number without a value, with the place of its condition.
+        let rule = [variable.rule.expr()];
+        let mut walker = daelight_expr::Walker::new();
+        let parts = walker.reachable(&self.model.graph, &rule);
+        let span = parts
+            .iter()
+            .find_map(|id| match self.model.graph.node(*id) {
+                Node::Unary(UnaryOp::Sqrt, below) => {
+                    self.model.graph.as_constant(below)?;
+                    let span = self.model.spans.get(id).copied();
+                    span.filter(|span| self.model.sources.is_of_while(*span))
+                }
+                _ => None,
+            });
+        HybridEnd::NoValue {
+            name: variable.name.clone(),
+            line: self.line_of(span.unwrap_or(variable.span)),
+            endless: span.map(|span| self.model.sources.slice(span).to_string()),
+        }
     }
 
     /// What an event changed, as far as the model names it.

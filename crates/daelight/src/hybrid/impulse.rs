@@ -3,7 +3,7 @@
 //! Implicit Euler steps of F(t, x, x') = 0 in the new mode, as many as the index asks for, with h towards 0; section 3 of
 //! `docs/theory/hybrid.md`.
 
-use super::{MAX_ROUNDS, ROUNDING};
+use super::{HybridEnd, MAX_ROUNDS, ROUNDING};
 use crate::record::JUMP;
 use daelight_analysis::initial::MAX_DENSE_ROWS;
 use daelight_analysis::{Evaluator, System};
@@ -40,17 +40,39 @@ impl Jumped {
     }
 }
 
-/// The values just after a change of mode; `None` where steps that shrink lead to no limit.
+/// Why there is no jump.
+pub(super) enum NoJump {
+    /// Steps that shrink lead to no limit.
+    NoLimit,
+    /// An integral that nothing else reads grows beyond all bounds: the equation integrates more than an impulse.
+    Boundless { unknown: usize, equation: usize },
+}
+
+impl NoJump {
+    /// The end of the run that follows, if it tells one.
+    pub fn end(&self, system: &System) -> Option<HybridEnd> {
+        let Self::Boundless { unknown, equation } = *self else {
+            return None;
+        };
+        Some(HybridEnd::Boundless {
+            unknown: system.unknowns()[unknown].name.clone(),
+            equation: system.equation_text(equation),
+            line: system.equation_line(equation),
+        })
+    }
+}
+
+/// The values just after a change of mode, with those of `set` as they were set.
 pub(super) fn jump(
     system: &System,
     index: usize,
     time: f64,
-    from: &[f64],
+    (from, set): (&[f64], &[(usize, f64)]),
     span: f64,
-) -> Option<Jumped> {
+) -> Result<Jumped, NoJump> {
     let n = from.len();
     if n > MAX_DENSE_ROWS {
-        return None;
+        return Err(NoJump::NoLimit);
     }
     let mut is_differentiated = vec![false; n];
     for &unknown in system.equations().pattern(1).columns() {
@@ -58,37 +80,35 @@ pub(super) fn jump(
     }
     // The part of the run that is no jump is no step either.
     let n_steps = index.saturating_sub(1).max(1);
-    let mut found = Vec::with_capacity(3);
-    for h in [JUMP * span, 0.5 * JUMP * span, 0.25 * JUMP * span] {
-        let mut x = from.to_vec();
-        let mut impulses = vec![0.0; n];
-        let mut on_the_way = Vec::with_capacity(n * n_steps);
-        for _ in 0..n_steps {
-            x = step(system, &is_differentiated, time, &x, h)?;
-            on_the_way.extend_from_slice(&x);
-            for (impulse, value) in impulses.iter_mut().zip(&x) {
-                *impulse += h * value;
-            }
-        }
-        found.push((on_the_way, impulses));
-    }
-    let [(first, _), (second, before), (third, after)] = &found[..] else {
-        return None;
-    };
+    let go = |h| steps(system, &is_differentiated, (time, from), (n_steps, h));
+    let (first, _) = go(JUMP * span).ok_or(NoJump::NoLimit)?;
+    let (second, before) = go(0.5 * JUMP * span).ok_or(NoJump::NoLimit)?;
+    let (third, after) = go(0.25 * JUMP * span).ok_or(NoJump::NoLimit)?;
     // Halving the step halves what is left, after each of the steps; anything else is no jump of the model: positions that do
     // not meet are brought together by velocities that grow without bound.
+    let mut boundless = Vec::new();
     for at in (0..n * n_steps).filter(|at| is_differentiated[at % n]) {
         let size = from[at % n].abs().max(third[at].abs()).max(1.0);
         let early = (second[at] - first[at]).abs();
         let late = (third[at] - second[at]).abs();
         if late > 0.75 * early + JUMP * size {
-            return None;
+            boundless.push(at % n);
         }
+    }
+    let integrals = boundless.iter().map(|&u| own_integral(system, u));
+    let integrals: Option<Vec<usize>> = integrals.collect();
+    let integrals = integrals.ok_or(NoJump::NoLimit)?;
+    let is_free = |&(&unknown, _): &(&usize, usize)| set.iter().all(|known| known.0 != unknown);
+    if let Some((&unknown, equation)) = boundless.iter().zip(integrals).find(is_free) {
+        return Err(NoJump::Boundless { unknown, equation });
     }
     let tail = n * (n_steps - 1);
     let mut values = third[tail..].to_vec();
     for unknown in (0..n).filter(|&u| is_differentiated[u]) {
         values[unknown] = 2.0 * values[unknown] - second[tail + unknown];
+    }
+    for &unknown in &boundless {
+        values[unknown] = from[unknown];
     }
     // An impulse has a limit as well; the square of one doubles with each halving.
     let grows = |u: usize| after[u].abs() > 1.5 * before[u].abs();
@@ -114,12 +134,44 @@ pub(super) fn jump(
     };
     let open = way.take_work();
     let impulses = way.impulses.iter().copied().enumerate();
-    Some(Jumped {
+    Ok(Jumped {
         impulses: impulses.filter(|(_, size)| *size != 0.0).collect(),
         values: way.values,
         boundless,
         open: open.unwrap_or_default(),
     })
+}
+
+/// The values after each of some steps, and what unknowns are in all of them together.
+fn steps(
+    system: &System,
+    is_differentiated: &[bool],
+    (time, from): (f64, &[f64]),
+    (n_steps, h): (usize, f64),
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let mut x = from.to_vec();
+    let mut impulses = vec![0.0; x.len()];
+    let mut on_the_way = Vec::with_capacity(x.len() * n_steps);
+    for _ in 0..n_steps {
+        x = step(system, is_differentiated, time, &x, h)?;
+        on_the_way.extend_from_slice(&x);
+        for (impulse, value) in impulses.iter_mut().zip(&x) {
+            *impulse += h * value;
+        }
+    }
+    Some((on_the_way, impulses))
+}
+
+/// The equation of an integral that nothing else reads.
+fn own_integral(system: &System, unknown: usize) -> Option<usize> {
+    let equations = system.equations();
+    let is_read = equations.pattern(0).columns().contains(&(unknown as u32));
+    let rates = equations.pattern(1).iter();
+    let mut rows = rates
+        .filter(|entry| entry.1 == unknown)
+        .map(|entry| entry.0);
+    let row = rows.next()?;
+    (rows.next().is_none() && !is_read).then_some(row)
 }
 
 /// The straight way from before to after, with the impulses spread evenly.
@@ -183,12 +235,12 @@ impl Way<'_> {
         self.go_to(1.0, self.h);
         self.evaluator.jacobians().ok()?;
         if let Some(position) = rates.row(row).next() {
-            let (unknown, slope) = (rates.columns()[position], self.evaluator.entry(1, position));
-            let is_read = equations.pattern(0).columns().contains(&unknown)
-                || rates.columns().iter().filter(|&&c| c == unknown).count() > 1;
-            let is_own = rates.row(row).len() == 1 && !is_read && slope != 0.0;
+            let unknown = rates.columns()[position] as usize;
+            let slope = self.evaluator.entry(1, position);
+            let is_integral = own_integral(self.system, unknown).is_some();
+            let is_own = rates.row(row).len() == 1 && is_integral && slope != 0.0;
             if is_own {
-                self.values[unknown as usize] -= left / slope;
+                self.values[unknown] -= left / slope;
             }
             return Some(is_own);
         }

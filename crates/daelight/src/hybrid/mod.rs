@@ -23,7 +23,7 @@ mod timed;
 mod values;
 mod zeno;
 
-pub use event::{Change, Event};
+pub use daelight_show::record::{Change, EventRecord as Event};
 pub use lead::indicator_texts;
 pub(crate) use lead::{
     Indicator, Resting, Stand, equations_resting, indicators, jet_next_to, lead, states_of_modes,
@@ -40,7 +40,7 @@ pub use start::{
 };
 
 pub(crate) use timed::{Bounds, Parts, Timed};
-pub use values::Instant;
+pub use values::{Instant, Taken, TakesRows};
 
 use crate::samples::NamedRows;
 use crate::solve::{
@@ -51,7 +51,7 @@ use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{Statistics, StopReason, Trajectory};
 use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Span};
-use daelight_show::record::{SingularityRecord, SwitchRecord};
+use daelight_show::record::{EventList, SingularityRecord, Spans, SwitchRecord};
 use mode::Modes;
 pub(crate) use program::Point;
 use program::{Layout, Program};
@@ -110,6 +110,15 @@ pub enum HybridEnd {
         /// What still changes.
         names: Vec<String>,
     },
+    /// A discrete variable has no value.
+    NoValue {
+        /// The variable.
+        name: String,
+        /// The line of what has none.
+        line: Option<usize>,
+        /// The condition of the `while` that does not come to its end, if that is why.
+        endless: Option<String>,
+    },
     /// Events follow each other without progress.
     Accumulation {
         /// The conditions.
@@ -145,6 +154,15 @@ pub enum HybridEnd {
         /// The value next to it that is consistent.
         to: f64,
     },
+    /// An integral of more than an impulse, such as its square, would grow beyond all bounds.
+    Boundless {
+        /// The integral.
+        unknown: String,
+        /// Its equation.
+        equation: String,
+        /// The line of that.
+        line: usize,
+    },
     /// As a continuous run ends.
     Continuous(Box<(System, Solution)>),
     /// The equations of a mode cannot be run.
@@ -164,13 +182,13 @@ pub struct HybridSolution {
     /// The continuous stretches.
     pub legs: Vec<Stretch>,
     /// What happened between them.
-    pub events: Vec<Event>,
+    pub events: Arc<EventList>,
     /// The modes met.
     pub modes: Vec<Mode>,
     /// How often accumulated events were passed.
     pub accumulated: usize,
     /// When it was in which mode.
-    pub spans: Vec<(usize, f64, f64)>,
+    pub spans: Arc<Spans>,
     /// Why it ended.
     pub end: HybridEnd,
     /// The work.
@@ -202,10 +220,10 @@ impl HybridSolution {
             reached: from,
             rtol,
             legs: Vec::new(),
-            events: Vec::new(),
+            events: Arc::default(),
             modes: Vec::new(),
             accumulated: 0,
-            spans: Vec::new(),
+            spans: Arc::default(),
             end: HybridEnd::Finished,
             statistics: Statistics::default(),
             residuals: Vec::new(),
@@ -266,8 +284,8 @@ struct Driver<'m> {
     terminated: Option<HybridEnd>,
     /// Relations whose events accumulated, at which the run goes on at rest.
     rested: Vec<usize>,
-    /// For causes of events that change something the last of them, by their positions.
-    alike: HashMap<Arc<[String]>, VecDeque<usize>>,
+    /// For causes of events that change something the last of them.
+    alike: HashMap<Arc<[String]>, VecDeque<Event>>,
     /// Causes of events that accumulate, and their limit.
     foretold: Option<(Arc<[String]>, zeno::Limit)>,
     /// How long the hop is behind the last event, if numbers do not show it.
@@ -279,7 +297,7 @@ struct Driver<'m> {
     /// The next instant of each `sample`.
     instants: Vec<u64>,
     /// What takes values while the run goes on; without it all legs are kept.
-    sampler: Option<values::Sampler>,
+    sampler: Option<values::Sampler<'m>>,
     /// What events did, where that is kept.
     trace: Option<shadow::Trace>,
     /// What delayed expressions were.
@@ -322,11 +340,11 @@ pub type Sampled = (HybridSolution, Result<NamedRows, String>);
 
 /// Runs a model with events and takes values at times while it goes on, with both sides of events if wanted; what lies behind
 /// is not kept.
-pub fn solve_sampled(
-    model: &Model,
+pub fn solve_sampled<'m>(
+    model: &'m Model,
     system: &System,
-    options: &SolveOptions,
-    (times, with_events): (&[f64], bool),
+    options: &'m SolveOptions,
+    taken: Taken<'m>,
 ) -> Result<Sampled, (Option<Box<System>>, NoRun)> {
     let Some(hybrid) = model.hybrid.as_deref() else {
         let why = "the model has no events".to_string();
@@ -334,8 +352,11 @@ pub fn solve_sampled(
     };
     forward_only(system, options)?;
     let mut driver = Driver::new(model, hybrid, system, options);
-    let sampler = values::Sampler::new(model, Some(hybrid), times, with_events);
-    driver.sampler = Some(sampler);
+    if taken.told_only {
+        driver.out.events = Arc::new(EventList::of_told());
+        driver.out.spans = Arc::new(Spans::of_first());
+    }
+    driver.sampler = Some(values::Sampler::new(model, Some(hybrid), taken));
     let (solution, rows) = driver.solve()?;
     Ok((solution, rows.unwrap_or(Ok((Vec::new(), Vec::new())))))
 }
@@ -671,13 +692,7 @@ impl<'m> Driver<'m> {
         self.end_leg(&mut solution, struck.is_none());
         let reached = self.point.time;
         self.out.reached = reached;
-        match self.out.spans.last_mut() {
-            Some(span) if span.0 == self.mode => span.2 = reached,
-            _ => {
-                let span = (self.mode, solution.from, reached);
-                self.out.spans.push(span);
-            }
-        }
+        Arc::make_mut(&mut self.out.spans).go(self.mode, (solution.from, reached));
         if !self.keep_past(&solution) {
             let why = "a delayed expression has no value".to_string();
             return Err(HybridEnd::NoPoint { why });

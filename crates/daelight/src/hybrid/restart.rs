@@ -1,5 +1,6 @@
 //! The consistent point after an event: what is differentiated stays, the rest follows from the equations of the new mode.
 
+use super::impulse::NoJump;
 use super::program::Point;
 use super::scan::neighbours;
 use super::{Driver, HybridEnd, zeno};
@@ -58,14 +59,10 @@ impl Driver<'_> {
         if matches!(moved, Some(None))
             && let Ok(found) = found
         {
-            let led = (0..guess.len()).filter(|&u| follows[u]);
-            let led = led.filter(|&u| !set.iter().any(|(unknown, _)| *unknown == u));
-            let differentiated = mode.system.equations().pattern(1).columns();
-            let led = led.filter(|&u| {
-                let jumps = self.is_jump(u, guess[u], found.jet.values()[u]);
-                jumps && differentiated.contains(&(u as u32))
-            });
-            self.jumped.extend(led.collect::<Vec<_>>());
+            let mut led = self.differentiated();
+            led.retain(|&u| follows[u] && set.iter().all(|known| known.0 != u));
+            led.retain(|&u| self.is_jump(u, guess[u], found.jet.values()[u]));
+            self.jumped.extend(led);
             self.tell_let_go(&earlier, &guess, &found);
             self.take_point(found);
             return Ok(());
@@ -73,10 +70,14 @@ impl Driver<'_> {
         // What the new equations forbid jumps as they say themselves.
         let span = (self.out.to - self.out.from).abs();
         let (index, time) = (mode.index.unwrap_or(1), self.point.time);
-        let jumps = set.is_empty() || !is_same;
-        let jump = || super::impulse::jump(&mode.system, index, time, &guess, span);
-        let jumped = jumps.then(jump).flatten();
-        if let Some(jumped) = jumped {
+        let jumped = match set.is_empty() || !is_same {
+            true => super::impulse::jump(&mode.system, index, time, (&guess, set), span),
+            false => Err(NoJump::NoLimit),
+        };
+        if let Some(end) = jumped.as_ref().err().and_then(|no| no.end(&mode.system)) {
+            return Err(end);
+        }
+        if let Ok(jumped) = jumped {
             let request = Request {
                 guess: jumped.values.clone(),
                 ..request

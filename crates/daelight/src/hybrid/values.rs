@@ -78,7 +78,7 @@ pub(super) fn note_once(all: &mut Vec<String>, text: &str) {
 }
 
 /// Takes values along a run while it goes on: unknowns and discrete variables, with both sides of events.
-pub(super) struct Sampler {
+pub(super) struct Sampler<'m> {
     names: Vec<String>,
     /// Parameters that are shown beside the unknowns.
     shown: Vec<usize>,
@@ -91,11 +91,37 @@ pub(super) struct Sampler {
     has_past: bool,
     n_legs: usize,
     rows: Result<Vec<(f64, Vec<f64>)>, String>,
+    /// What takes rows as they come; without it they are kept.
+    sink: Option<&'m mut dyn TakesRows>,
+    /// The last row that it took.
+    last: Option<(f64, Vec<f64>)>,
 }
 
-impl Sampler {
+/// Takes rows of values as they come.
+pub trait TakesRows {
+    /// Names of the columns, and a time with their values.
+    fn take(&mut self, names: &[String], time: f64, values: &[f64]);
+}
+
+/// What is taken from a run while it goes on.
+#[derive(Default)]
+pub struct Taken<'s> {
+    /// Values at these times.
+    pub times: &'s [f64],
+    /// Both sides of events between them.
+    pub with_events: bool,
+    /// Of the events those that are told in words are kept, of the modes their first stretches; all are counted.
+    pub told_only: bool,
+    /// What takes rows as they come, in the order of their times; without it they are kept.
+    pub sink: Option<&'s mut dyn TakesRows>,
+}
+
+impl<'m> Sampler<'m> {
     /// For values at these times; times outside the run are left out.
-    pub fn new(model: &Model, hybrid: Option<&Hybrid>, times: &[f64], with_events: bool) -> Self {
+    pub fn new(model: &Model, hybrid: Option<&Hybrid>, taken: Taken<'m>) -> Self {
+        let Taken {
+            times, with_events, ..
+        } = taken;
         let mut names: Vec<String> = model.unknowns.iter().map(|u| u.name.clone()).collect();
         let held: Vec<usize> = hybrid.iter().flat_map(|h| h.held_parameters()).collect();
         let variables = hybrid.iter().flat_map(|h| &h.variables);
@@ -126,6 +152,8 @@ impl Sampler {
             has_past: hybrid.is_some_and(|hybrid| !hybrid.delays.is_empty()),
             n_legs: 0,
             rows: Ok(Vec::new()),
+            sink: taken.sink,
+            last: None,
         }
     }
 
@@ -166,9 +194,25 @@ impl Sampler {
         let is_wanted = self.wanted.pop_if(|t| *t <= time).is_some();
         if is_wanted || self.with_events {
             let row = self.row(time, values.to_vec(), parameters);
-            if let Ok(rows) = &mut self.rows {
-                rows.push((time, row));
-            }
+            self.last = None;
+            self.put(time, row);
+        }
+    }
+
+    /// Adds a row, unless it repeats the last one: legs meet where nothing happens, too.
+    fn put(&mut self, time: f64, row: Vec<f64>) {
+        let last = match &self.rows {
+            Err(_) => return,
+            Ok(rows) => rows.last().or(self.last.as_ref()),
+        };
+        if last.is_some_and(|last| (last.0, &last.1) == (time, &row)) {
+            return;
+        }
+        if let Some(sink) = &mut self.sink {
+            sink.take(&self.names, time, &row);
+            self.last = Some((time, row));
+        } else if let Ok(rows) = &mut self.rows {
+            rows.push((time, row));
         }
     }
 
@@ -225,14 +269,7 @@ impl Sampler {
                 .map_err(|fault| format!("no value at t = {time}: {:?}", fault.kind))?;
             let Some(values) = values else { continue };
             let row = self.row(time, values, &leg.parameters);
-            let Ok(rows) = &mut self.rows else { continue };
-            // Legs meet where nothing happens, too.
-            if rows
-                .last()
-                .is_none_or(|last| (last.0, &last.1) != (time, &row))
-            {
-                rows.push((time, row));
-            }
+            self.put(time, row);
         }
         Ok(())
     }
@@ -271,10 +308,8 @@ impl HybridSolution {
     fn close(&self, all: &mut Vec<Instant>) {
         all.push((None, self.reached));
         let is_event = |time: f64| {
-            let found = self
-                .events
-                .binary_search_by(|event| event.time.total_cmp(&time));
-            found.is_ok()
+            let times = self.events.times();
+            times.binary_search_by(|t| t.total_cmp(&time)).is_ok()
         };
         let mut kept: Vec<Instant> = Vec::with_capacity(all.len());
         for same in all.chunk_by(|a, b| a.1 == b.1) {
@@ -412,7 +447,15 @@ impl HybridSolution {
         times: &[f64],
         with_events: bool,
     ) -> Result<NamedRows, String> {
-        let mut sampler = Sampler::new(model, model.hybrid.as_deref(), times, with_events);
+        let mut sampler = Sampler::new(
+            model,
+            model.hybrid.as_deref(),
+            Taken {
+                times,
+                with_events,
+                ..Taken::default()
+            },
+        );
         let happens = self.ends_with_event();
         for (at, leg) in self.legs.iter().enumerate() {
             let mode = &self.modes[leg.mode].system;

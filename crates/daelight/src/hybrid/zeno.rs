@@ -46,26 +46,22 @@ impl Driver<'_> {
         let causes = self.foretold.as_ref().map(|(causes, _)| causes);
         let causes = causes.or(self.out.events.last().map(|last| &last.causes));
         let alike = causes.and_then(|causes| self.alike.get(causes));
-        let places = alike.into_iter().flatten().rev();
-        places.map(|&at| &self.out.events[at])
+        alike.into_iter().flatten().rev()
     }
 
-    /// Keeps which events are alike, as many as are looked at; forgets a limit that others end.
-    pub(super) fn note_alike(&mut self) {
-        let Some(last) = self.out.events.last() else {
-            return;
-        };
-        if last.changed.is_empty() {
-            return;
+    /// Lists an event. Keeps those that are alike, as many as are looked at; forgets a limit that others end.
+    pub(super) fn note(&mut self, event: Event) {
+        if !event.changed.is_empty() {
+            if (self.foretold.as_ref()).is_some_and(|(causes, _)| *causes != event.causes) {
+                self.foretold = None;
+            }
+            let alike = self.alike.entry(Arc::clone(&event.causes)).or_default();
+            alike.push_back(event.clone());
+            if alike.len() > INTERVALS + 1 {
+                alike.pop_front();
+            }
         }
-        if (self.foretold.as_ref()).is_some_and(|(causes, _)| *causes != last.causes) {
-            self.foretold = None;
-        }
-        let alike = self.alike.entry(Arc::clone(&last.causes)).or_default();
-        alike.push_back(self.out.events.len() - 1);
-        if alike.len() > INTERVALS + 1 {
-            alike.pop_front();
-        }
+        Arc::make_mut(&mut self.out.events).push(event);
     }
 
     /// Events that have accumulated say nothing of those behind the rest that they led to.
@@ -292,9 +288,11 @@ impl Driver<'_> {
         self.part();
         self.restart(&[])?;
         let cause = self.model.parameters[parameter].name.clone();
-        self.out.events.push(Event {
+        let (causes, condition) = self.words.causes(vec![cause]);
+        self.note(Event {
             time: self.point.time,
-            causes: self.words.causes(vec![cause]),
+            condition,
+            causes,
             line: None,
             changed: Box::default(),
             impulses: Box::default(),

@@ -5,11 +5,10 @@ use crate::hybrid::{Given, HybridEnd, HybridSolution, ListedMode, StartMode};
 use daelight_integrate::implicit::Method;
 use daelight_lang::{Model, Span, Type};
 use daelight_show::record::{
-    DiscreteStartRecord, EventRecord, ListedModeRecord, ModeRecord, ModesRecord, SolveRecord,
+    DiscreteStartRecord, ListedModeRecord, ModeList, ModeRecord, ModesRecord, SolveRecord,
     StartRecord, StatisticsRecord, StoppedRecord, named_values,
 };
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How a run with events went: the document of `solve --json`.
@@ -55,8 +54,8 @@ pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>)
         residuals: solution.residuals.clone(),
         singularities: solution.singularities.clone(),
         switches: solution.switches.clone(),
-        events: Some(event_records(solution)),
-        modes: Some(mode_records(model, solution)),
+        events: Some(Arc::clone(&solution.events)),
+        modes: Some(mode_list(model, solution)),
         warnings: {
             let mut warnings = solution.warnings.clone();
             if let (Some(when), "success", false) = (
@@ -72,48 +71,28 @@ pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>)
     }
 }
 
-fn event_records(solution: &HybridSolution) -> Vec<EventRecord> {
-    let mut conditions: HashMap<*const String, Arc<str>> = HashMap::new();
-    let record = |event: &crate::hybrid::Event| {
-        let changed = event.changed.iter();
-        let changed = changed.map(|change| (Arc::clone(&change.name), [change.from, change.to]));
-        let condition = conditions.entry(event.causes.as_ptr());
-        EventRecord {
-            time: event.time,
-            condition: Arc::clone(condition.or_insert_with(|| event.causes.join(", ").into())),
-            line: event.line,
-            impulses: event.impulses.clone(),
-            energy_lost: event.energy_lost,
-            changed: changed.collect(),
-        }
-    };
-    solution.events.iter().map(record).collect()
-}
-
-fn mode_records(model: &Model, solution: &HybridSolution) -> Vec<ModeRecord> {
+fn mode_list(model: &Model, solution: &HybridSolution) -> ModeList {
     // Modes count in the order in which they were met; others were tried only.
     let mut met: Vec<usize> = Vec::new();
-    for &(mode, ..) in &solution.spans {
+    for &(mode, ..) in solution.spans.iter() {
         if !met.contains(&mode) {
             met.push(mode);
         }
     }
     let number = |mode: usize| met.iter().position(|known| *known == mode);
-    let conditions = solution.modes.iter();
-    let conditions: Vec<Arc<[String]>> = conditions
-        .map(|mode| crate::hybrid::conditions(model, mode).into())
-        .collect();
-    let spans = solution.spans.iter();
-    spans
-        .map(|&(mode, from, to)| ModeRecord {
-            from,
-            to,
-            mode: number(mode).map_or(0, |at| at + 1),
-            conditions: Arc::clone(&conditions[mode]),
-            index: solution.modes[mode].index,
-            dof: solution.modes[mode].dof,
-        })
-        .collect()
+    let modes = solution.modes.iter().enumerate();
+    let modes = modes.map(|(at, mode)| ModeRecord {
+        from: solution.from,
+        to: solution.reached,
+        mode: number(at).map_or(0, |at| at + 1),
+        conditions: crate::hybrid::conditions(model, mode).into(),
+        index: mode.index,
+        dof: mode.dof,
+    });
+    ModeList {
+        modes: modes.collect(),
+        spans: Arc::clone(&solution.spans),
+    }
 }
 
 /// Why there is no start, or why a run ended at an event.
@@ -307,6 +286,40 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
             "jump",
             format!(
                 "at the event at t = {reached} `{unknown}` has to jump from {from} (to {to} or elsewhere), and the model does not say how; set it with reinit({unknown}, …)"
+            ),
+        ),
+        other => without_value(other, reached),
+    }
+}
+
+/// The end of a run at an event behind which something has no value.
+fn without_value(end: &HybridEnd, reached: f64) -> Ending {
+    let failure = |reason, message| ("failure", reason, message, reached);
+    match end {
+        HybridEnd::NoValue {
+            name,
+            line,
+            endless,
+        } => {
+            let place = line.map_or(String::new(), |line| format!(", line {line}"));
+            let message = match endless {
+                Some(condition) => format!(
+                    "at t = {reached} `{name}` has no value: the loop `while {condition}`{place} is not at its end after as many rounds as are looked at; write it as a `for` with an `if`, or with `mod`, `floor` or an equation"
+                ),
+                None => format!(
+                    "at t = {reached} `{name}`{place}, has no value: what it is set to divides by zero, or is a root or logarithm of a negative number; keep it in its range with `if`, `max` or `min`"
+                ),
+            };
+            failure("no-value", message)
+        }
+        HybridEnd::Boundless {
+            unknown,
+            equation,
+            line,
+        } => failure(
+            "jump",
+            format!(
+                "at the event at t = {reached} `{unknown}` grows beyond all bounds: `{equation}`, line {line}, integrates more than an impulse, such as its square, and the model does not say how long the impulse takes; set it there with reinit({unknown}, …), or let the equations spread the impulse over a time"
             ),
         ),
         _ => failure("unknown", format!("the run ended at t = {reached}")),

@@ -566,6 +566,14 @@ impl<'a> Elaborator<'a> {
             let Some(&span) = self.spans.get(&expr) else {
                 continue;
             };
+            if self.ast.sources.borrow().is_of_while(span) {
+                self.error(
+                    Diagnostic::warning(Code::BadValue, span, "this loop gives no value")
+                        .label("variables decide how often it is gone through")
+                        .help("write it as a `for` with an `if`, or with `mod`, `floor` or an equation"),
+                );
+                continue;
+            }
             let value = self.parameter_value(expr);
             let names = self.parameters_in(expr);
             let help = match names.is_empty() {

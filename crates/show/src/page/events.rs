@@ -3,9 +3,8 @@
 use super::equations::cut_off;
 use super::passport::MAX_LISTED;
 use super::{Element, Grid, Inline, Section};
-use crate::record::{EventRecord, ModeRecord, SolveRecord};
+use crate::record::{Change, EventList, ModeList, SolveRecord};
 use crate::words::{count, short, tidy_number};
-use std::sync::Arc;
 
 pub(super) fn section(report: &SolveRecord) -> Option<Section> {
     let events = report.events.as_ref()?;
@@ -17,14 +16,13 @@ pub(super) fn section(report: &SolveRecord) -> Option<Section> {
     if !events.is_empty() {
         section.blocks.push(Element::Grid(table(events)));
     }
-    let modes = report.modes.as_deref().unwrap_or_default();
-    if !modes.is_empty() {
+    if let Some(modes) = report.modes.as_ref().filter(|modes| !modes.is_empty()) {
         section.blocks.push(Element::Grid(modes_table(modes)));
     }
     Some(section)
 }
 
-fn table(events: &[EventRecord]) -> Grid {
+fn table(events: &EventList) -> Grid {
     let header = ["time", "condition", "line", "what changed"];
     let mut table = Grid::new("Events", &header).numeric(&[0, 2]);
     for event in events.iter().take(MAX_LISTED) {
@@ -49,18 +47,18 @@ fn table(events: &[EventRecord]) -> Grid {
 }
 
 /// What changed, each with its values before and behind.
-fn changed(all: &[(Arc<str>, [f64; 2])]) -> Vec<String> {
+fn changed(all: &[Change]) -> Vec<String> {
     let side = |value: f64| match value.is_finite() {
         true => short(value),
         false => "–".to_string(),
     };
     let sentences = all.iter();
     sentences
-        .map(|(name, [from, to])| format!("{name}: {} → {}", side(*from), side(*to)))
+        .map(|c| format!("{}: {} → {}", c.name, side(c.from), side(c.to)))
         .collect()
 }
 
-fn modes_table(modes: &[ModeRecord]) -> Grid {
+fn modes_table(modes: &ModeList) -> Grid {
     let header = ["from", "to", "mode", "where", "index", "degrees of freedom"];
     let mut table = Grid::new("Modes", &header).numeric(&[0, 1, 2, 4, 5]);
     let number = |n: Option<u64>| n.map_or("unknown".to_string(), |n| n.to_string());

@@ -3,6 +3,7 @@
 //! These are the only serialised types; `docs/json.md` documents their fields.
 
 mod analyze;
+mod events;
 mod feedforward;
 mod fit;
 mod gradient;
@@ -16,6 +17,7 @@ mod sweep;
 mod view;
 
 pub use analyze::*;
+pub use events::*;
 pub use feedforward::*;
 pub use fit::*;
 pub use gradient::*;

@@ -1,10 +1,11 @@
 //! The outcome of a run.
 
+use super::events::{EventList, ModeList, shared};
 use super::sensitivity::SensitivityRecord;
 use super::spectrum::ZeroDynamicsRecord;
 use super::view::RunView;
 use crate::scene::Scene;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -37,11 +38,11 @@ pub struct SolveRecord {
     /// Times at which an `if`, `abs`, `min`, `max` or `sign` changed its branch.
     pub switches: Vec<SwitchRecord>,
     /// What happened at events, for a model that has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub events: Option<Vec<EventRecord>>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shared")]
+    pub events: Option<Arc<EventList>>,
     /// The modes that such a model went through.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub modes: Option<Vec<ModeRecord>>,
+    pub modes: Option<ModeList>,
     /// Eigenvalues along the run of a model that prescribes a motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zero_dynamics: Option<ZeroDynamicsRecord>,
@@ -202,39 +203,6 @@ pub struct SwitchRecord {
     pub worth: Worth,
 }
 
-fn as_text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(text)
-}
-
-fn as_list<S: Serializer>(texts: &Arc<[String]>, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(texts.iter())
-}
-
-fn as_map<S: Serializer, V: Serialize>(pairs: &[(Arc<str>, V)], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(pairs.iter().map(|(name, value)| (&**name, value)))
-}
-
-/// Something that happened at an instant.
-#[derive(Serialize, Debug, Clone)]
-pub struct EventRecord {
-    /// When.
-    pub time: f64,
-    /// The conditions that changed, as written; empty for what follows from another event. Runs have many events of few conditions.
-    #[serde(serialize_with = "as_text")]
-    pub condition: Arc<str>,
-    /// The line of the first of them.
-    pub line: Option<usize>,
-    /// Each quantity that changed, with its values before and afterwards.
-    #[serde(serialize_with = "as_map")]
-    pub changed: Box<[(Arc<str>, [f64; 2])]>,
-    /// Impulses where a change of mode made differentiated unknowns jump.
-    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_map")]
-    pub impulses: Box<[(Arc<str>, f64)]>,
-    /// The energy that was lost, if the model tells one and something jumped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy_lost: Option<f64>,
-}
-
 /// What `daelight analyze --modes --json` prints.
 #[derive(Serialize, Debug, Clone)]
 pub struct ModesRecord {
@@ -259,22 +227,4 @@ pub struct ListedModeRecord {
     pub singular: Option<String>,
     /// Equations that are differentiated in it, as written.
     pub differentiated: Vec<String>,
-}
-
-/// A stretch of a run under one combination of conditions.
-#[derive(Serialize, Debug, Clone)]
-pub struct ModeRecord {
-    /// Where it begins.
-    pub from: f64,
-    /// Where it ends.
-    pub to: f64,
-    /// The number of the mode, from 1 in the order they were met.
-    pub mode: usize,
-    /// The conditions that hold, as written.
-    #[serde(serialize_with = "as_list")]
-    pub conditions: Arc<[String]>,
-    /// The structural index of its equations.
-    pub index: Option<usize>,
-    /// Degrees of freedom.
-    pub dof: Option<u64>,
 }

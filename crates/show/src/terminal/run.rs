@@ -122,9 +122,9 @@ fn jump_text(event: &EventRecord) -> String {
     let impulses: Vec<String> = impulses
         .map(|(name, size)| format!("of {name}: {}", short(*size)))
         .collect();
-    let jumps = event.changed.iter().filter_map(|(name, sides)| {
-        let [from, to] = sides.map(short);
-        (from != to).then(|| format!("{name} from {from} to {to}"))
+    let jumps = event.changed.iter().filter_map(|change| {
+        let [from, to] = [change.from, change.to].map(short);
+        (from != to).then(|| format!("{} from {from} to {to}", change.name))
     });
     let lost = event.energy_lost;
     let lost = lost.map_or(String::new(), |lost| {
@@ -193,14 +193,14 @@ fn events_text(report: &SolveRecord) -> String {
     let (Some(events), Some(modes)) = (&report.events, &report.modes) else {
         return text;
     };
-    let listed = events.iter().take(6);
-    let listed: Vec<String> = listed
+    let (first, rest) = events.told();
+    let listed: Vec<String> = first
         .map(|event| match event.condition.is_empty() {
             true => format!("t = {}", exact(event.time)),
             false => format!("t = {} ({})", exact(event.time), cut(&event.condition, 40)),
         })
         .collect();
-    let rest = if events.len() > 6 { ", …" } else { "" };
+    let rest = if rest > 0 { ", …" } else { "" };
     if !events.is_empty() {
         text.push_str(&wrapped(&format!(
             "{}: {}{rest}.",
@@ -208,12 +208,18 @@ fn events_text(report: &SolveRecord) -> String {
             listed.join(", ")
         )));
     }
-    let with_jumps = events.iter().filter(|event| !event.impulses.is_empty());
-    for event in with_jumps.take(4) {
-        text.push_str(&wrapped(&jump_text(event)));
+    let (jumps, rest) = events.told_jumps();
+    for event in jumps {
+        text.push_str(&wrapped(&jump_text(&event)));
+    }
+    if rest > 0 {
+        let more = count(rest, "more change");
+        text.push_str(&wrapped(&format!(
+            "{more} of mode with jumps: the document of --json lists all."
+        )));
     }
     let mut seen = Vec::new();
-    for mode in modes {
+    for mode in modes.iter() {
         if seen.contains(&mode.mode) {
             continue;
         }

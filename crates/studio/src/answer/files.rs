@@ -3,7 +3,7 @@
 use super::{Answered, SIZES, read, said, shown_text, wrong};
 use crate::folder::Folder;
 use crate::question::PageQuestion;
-use daelight::hybrid::{HybridSolution, solve_sampled};
+use daelight::hybrid::{HybridSolution, Taken, solve_sampled};
 use daelight::record::{self, PageOptions, RunRefusal};
 use daelight::{NamedRows, Relations, SolveOptions};
 use daelight_analysis::System;
@@ -77,7 +77,12 @@ fn run_with_events(
 ) -> Result<(HybridSolution, NamedRows), Value> {
     let options = solve_options(question);
     let times = times(system, &options);
-    let found = solve_sampled(model, system, &options, (&times, true));
+    let taken = Taken {
+        times: &times,
+        with_events: true,
+        ..Taken::default()
+    };
+    let found = solve_sampled(model, system, &options, taken);
     let (solution, rows) = found.map_err(|(_, no_run)| no_values(system, no_run, question))?;
     let rows = rows.map_err(|why| json!({ "refused": why }))?;
     Ok((solution, rows))

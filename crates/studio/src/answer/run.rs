@@ -5,7 +5,7 @@ use super::{Answered, SIZES, number, numbers, read, said, scene_value, wrong};
 use crate::folder::Folder;
 use crate::question::PageQuestion;
 use crate::worker::{Lines, write};
-use daelight::hybrid::solve_sampled;
+use daelight::hybrid::{Taken, solve_sampled};
 use daelight::record::{self, RunRefusal};
 use daelight::{Drawing, InitOptions, NamedRows, NoRun, Progress, Relations, SolveOptions};
 use daelight_analysis::System;
@@ -48,7 +48,7 @@ pub fn remarks(question: &PageQuestion, folder: &Folder) -> Answered {
     let options = options(question);
     let mut report = SolveRecord::default();
     if model.hybrid.is_some() {
-        if let Ok((solution, _)) = solve_sampled(model, &system, &options, (&[], false)) {
+        if let Ok((solution, _)) = solve_sampled(model, &system, &options, Taken::default()) {
             let of = (model, &system);
             report = record::hybrid(model, &solution, None);
             daelight::add_estimate_with_events(&mut report, of, &options, &solution, false);
@@ -146,7 +146,12 @@ fn with_events(
     let times: Vec<f64> = (0..SIZES.times)
         .map(|k| from + (to - from) * share(k))
         .collect();
-    let (solution, rows) = match solve_sampled(model, system, options, (&times, true)) {
+    let taken = Taken {
+        times: &times,
+        with_events: true,
+        ..Taken::default()
+    };
+    let (solution, rows) = match solve_sampled(model, system, options, taken) {
         Ok(found) => found,
         Err((mode, no_run)) => {
             let system = mode.as_deref().unwrap_or(system);
@@ -161,10 +166,16 @@ fn with_events(
     let n_steps = (report.statistics.steps as f64 * share) as usize;
     let fine = match &between(&drawn, n_steps)[..] {
         [] => Default::default(),
-        fine => match solve_sampled(model, system, options, (fine, false)) {
-            Ok((_, Ok(rows))) => rows,
-            _ => Default::default(),
-        },
+        times => {
+            let taken = Taken {
+                times,
+                ..Taken::default()
+            };
+            match solve_sampled(model, system, options, taken) {
+                Ok((_, Ok(rows))) => rows,
+                _ => Default::default(),
+            }
+        }
     };
     let report = record::with_rows(report, model, &(names, rows));
     Ok(document(model, &report, &fine, question))
@@ -219,7 +230,7 @@ fn document(
             "lines": found.lines,
         })
     });
-    let events = report.events.iter().flatten().map(
+    let events = report.events.iter().flat_map(|all| all.iter()).map(
         |event| json!({ "time": event.time, "condition": &*event.condition, "line": event.line }),
     );
     let mut warnings = report.warnings.clone();

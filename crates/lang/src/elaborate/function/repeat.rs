@@ -10,10 +10,23 @@ use crate::model::Type;
 use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
 
+/// What there was before a loop.
+struct Before {
+    frame: Option<super::Frame>,
+    n_errors: usize,
+    n_unknowns: usize,
+    n_declarations: usize,
+    n_equations: usize,
+}
+
 impl<'a> Elaborator<'a> {
     pub(super) fn repeat(&mut self, condition: AstId, body: &'a [Statement]) -> Checked<End> {
+        // At an event a loop is run with numbers: its conditions are what they are there.
+        let quiet = usize::from(self.discrete.in_body);
         self.repeating += 1;
+        self.discrete.quiet += quiet;
         let end = self.repeat_inside(condition, body);
+        self.discrete.quiet -= quiet;
         self.repeating -= 1;
         end
     }
@@ -60,15 +73,50 @@ impl<'a> Elaborator<'a> {
             let local = frame.and_then(|frame| frame.locals.get(*name));
             matches!(local, Some(Local::Numbers(numbers)) if numbers.ty != Type::Real)
         };
-        match names.iter().all(is_whole) {
-            true => self.search(condition, holds, body, &names),
-            false => self.converge(condition, body, &names),
+        if names.iter().all(is_whole) {
+            return self.write_out(condition, holds, body, &names);
+        }
+        if self.converge(condition, body, &names) {
+            return Ok(End::Through);
+        }
+        // Rounds that converge have the value of what they converge to, and not its derivatives: along a motion they would be wrong.
+        if self.discrete.in_body {
+            let before = self.before_loop();
+            let n_unknowns = self.unknowns.len();
+            let end = self.write_out(condition, holds, body, &names);
+            // What is solved for inside would be solved for in every round.
+            if end.is_ok() && self.unknowns.len() == n_unknowns {
+                return Ok(End::Through);
+            }
+            self.take_back(before);
+        }
+        self.forget(&names, self.ast.span(condition));
+        Ok(End::Through)
+    }
+
+    fn before_loop(&self) -> Before {
+        Before {
+            frame: self.frame.clone(),
+            n_errors: self.diagnostics.len(),
+            n_unknowns: self.unknowns.len(),
+            n_declarations: self.declarations.len(),
+            n_equations: self.equations.len(),
         }
     }
 
-    /// A loop that goes through an array: no more rounds than the longest array has elements, and, where elements are read
-    /// at places that vary, no more than write out the array 64 times: a bisection needs fewer for 2^64 elements.
-    fn search(
+    /// A loop that is not understood reports nothing but itself, and leaves nothing behind.
+    fn take_back(&mut self, before: Before) {
+        self.frame = before.frame;
+        self.diagnostics.truncate(before.n_errors);
+        self.unknowns.truncate(before.n_unknowns);
+        self.declarations.truncate(before.n_declarations);
+        self.equations.truncate(before.n_equations);
+    }
+
+    /// A loop round by round, each behind its condition: as many rounds as the longest array has elements, and at events 64, which no bisection
+    /// of numbers exceeds; and, where elements are read at places that vary, no more than write out so many numbers 64 times. A loop that goes
+    /// on after that gives nothing: a run that needs its result ends there.
+    fn write_out(
         &mut self,
         condition: AstId,
         mut holds: ExprId,
@@ -78,6 +126,7 @@ impl<'a> Elaborator<'a> {
         let span = self.ast.span(condition);
         let locals = self.frame.iter().flat_map(|frame| frame.locals.values());
         let longest = locals.flat_map(Local::dims).max().unwrap_or(0);
+        let longest = longest.max(if self.discrete.in_body { 64 } else { 0 });
         let most_nodes = self.graph.len() + 64 * longest;
         let mut left = Vec::new();
         let mut ends = false;
@@ -107,15 +156,10 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A loop of Newton's kind, x := x - step(x) until |e| is small, where the step is made of e: what it converges to is the
-    /// x whose step is zero. Any other loop gives nothing: a run that needs its result ends there.
-    fn converge(
-        &mut self,
-        condition: AstId,
-        body: &'a [Statement],
-        names: &[&'a str],
-    ) -> Checked<End> {
+    /// x whose step is zero. False for any other loop, which leaves nothing behind.
+    fn converge(&mut self, condition: AstId, body: &'a [Statement], names: &[&'a str]) -> bool {
         let span = self.ast.span(condition);
-        let before = self.frame.clone();
+        let before = self.before_loop();
         let mut carried = Vec::new();
         for &name in names {
             let local = self.frame.as_ref().and_then(|frame| frame.locals.get(name));
@@ -127,14 +171,12 @@ impl<'a> Elaborator<'a> {
                 carried.push((name, start));
             }
         }
-        let n_unknowns = self.unknowns.len();
         let mut symbols = Vec::with_capacity(carried.len());
         for &(name, start) in &carried {
             let symbol = self.new_implicit(name, start, span);
             self.set_number(name, symbol);
             symbols.push(symbol);
         }
-        let n_errors = self.diagnostics.len();
         let end = self.statements(body);
         let after = self.eval_condition(condition);
         let steps: Vec<Option<ExprId>> = carried
@@ -144,20 +186,14 @@ impl<'a> Elaborator<'a> {
         let is_newton = matches!(end, Ok(End::Through))
             && after.is_ok_and(|after| self.leaves_where_small(after, &symbols, &steps));
         if !is_newton {
-            // A loop that is not understood reports nothing but itself.
-            self.diagnostics.truncate(n_errors);
-            self.unknowns.truncate(n_unknowns);
-            self.declarations
-                .truncate(self.declarations.len() - symbols.len());
-            self.frame = before;
-            self.forget(names, span);
-            return Ok(End::Through);
+            self.take_back(before);
+            return false;
         }
         for ((&(name, start), &symbol), step) in carried.iter().zip(&symbols).zip(steps) {
             self.require_implicit(symbol, step.unwrap_or(symbol), start, span);
             self.set_number(name, symbol);
         }
-        Ok(End::Through)
+        true
     }
 
     /// Whether a loop with the condition `holds` ends where |e| is small, with e in each of the steps.
