@@ -92,6 +92,9 @@ const COMMANDS: &[(&str, &str)] = &[
 const SYNONYMS: &[(&str, &str)] = &[
     ("--until", "--to"),
     ("--end", "--to"),
+    ("--tend", "--to"),
+    ("--t-end", "--to"),
+    ("--tstop", "--to"),
     ("--stop-time", "--to"),
     ("--start", "--from"),
     ("--start-time", "--from"),

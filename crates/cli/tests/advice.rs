@@ -409,3 +409,48 @@ fn labels_tell_singular_blocks_apart() {
     );
     assert!(!words.contains("of the same block"), "{words}");
 }
+
+/// A choice between numbers other than 0 vanishes nowhere: it is no place where a model becomes singular.
+#[test]
+fn a_choice_between_numbers_is_no_singular_place() {
+    let mut random = Random(0x5eed_1a3d);
+    for _ in 0..4 {
+        let (small, large) = (random.between(1e-6, 1e-3), random.between(1.0, 50.0));
+        let text = format!(
+            "model Diode parameter Real Ron = {small}, Roff = {large}; Real s(start = 1), u, i; equation
+               u = 5*sin(3*time + 1);
+               u = s*(if s < 0 then 1 else if s > 20 then 2*Ron else Ron) + i;
+               i = s*(if s < 0 then 1/Roff else 1); end Diode;"
+        );
+        let output = daelight_with_input(&["analyze", "-"], text.as_bytes());
+        let words = stdout(&output);
+        assert!(!words.contains("Where it becomes singular"), "{words}");
+        // One that can be 0 is one.
+        let text = text
+            .replace("2*Ron", "(s - 30)")
+            .replace("else Ron", "else s - 2");
+        let output = daelight_with_input(&["analyze", "-"], text.as_bytes());
+        assert!(
+            stdout(&output).contains("Where it becomes singular"),
+            "{text}"
+        );
+    }
+}
+
+/// What others call things is understood.
+#[test]
+fn words_of_others_are_understood() {
+    for (wrong, right) in [("Bool", "Boolean"), ("int", "Integer"), ("double", "Real")] {
+        let text = format!("model M {wrong} b; equation b = 1; end M;");
+        let output = daelight_with_input(&["check", "-"], text.as_bytes());
+        let told = format!("did you mean `{right}`?");
+        assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+    }
+    let ball = "model Ball Real h(start = 1, fixed = true), v(start = 0, fixed = true); equation
+        der(h) = v; der(v) = -10; when h < 0 then reinit(v, -0.5*pre(v)); end when; end Ball;";
+    let (code, words) = solved(ball, &["--stop-when", "h == 0.5"]);
+    assert_eq!(code, 2, "{words}");
+    assert!(words.contains("say from which side"), "{words}");
+    let (_, words) = solved(ball, &["--tend", "2"]);
+    assert!(words.contains("use '--to'"), "{words}");
+}

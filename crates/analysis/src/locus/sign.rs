@@ -78,7 +78,13 @@ fn excludes_zero(
     // A single term is zero only where a generator is, a product of positive ones never.
     if let [(monomial, _)] = p.terms() {
         let mut variables = monomial.exponents().iter().enumerate();
-        return variables.all(|(v, &e)| e == 0 || is_positive(graph.node(generators.expr(v))));
+        return variables.all(|(v, &e)| {
+            let expr = generators.expr(v);
+            let chosen = chosen_numbers(graph, expr, role);
+            e == 0
+                || is_positive(graph.node(expr))
+                || (!chosen.is_empty() && !chosen.contains(&0.0))
+        });
     }
     let mut sum = Range {
         low: 0.0,
@@ -121,7 +127,13 @@ fn term_range(
                     low: -1.0,
                     high: 1.0,
                 },
-                _ => node_range(graph.node(expr), role),
+                _ => match chosen_numbers(graph, expr, role)[..] {
+                    [] => node_range(graph.node(expr), role),
+                    ref chosen => Range {
+                        low: chosen.iter().copied().fold(f64::INFINITY, f64::min),
+                        high: chosen.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+                    },
+                },
             };
             range = range.times(base.power(exponent));
         }
@@ -161,6 +173,29 @@ fn node_range(node: Node, role: &dyn Fn(SymbolId) -> Role) -> Range {
             _ => Range::ALL,
         },
         _ => Range::ALL,
+    }
+}
+
+/// The values of an `if` whose branches are numbers and parameters, such as a resistance that is small or large; none otherwise.
+fn chosen_numbers(graph: &Graph, expr: ExprId, role: &dyn Fn(SymbolId) -> Role) -> Vec<f64> {
+    let value = |symbol: SymbolId| match role(symbol) {
+        Role::Parameter(value) => value,
+        _ => f64::NAN,
+    };
+    let mut pending = match graph.node(expr) {
+        Node::Select(_, yes, no) => vec![yes, no],
+        _ => return Vec::new(),
+    };
+    let mut found = Vec::new();
+    while let Some(branch) = pending.pop() {
+        match graph.node(branch) {
+            Node::Select(_, yes, no) => pending.extend([yes, no]),
+            _ => found.extend(graph.evaluate(&[branch], value)),
+        }
+    }
+    match found.iter().all(|value| value.is_finite()) {
+        true => found,
+        false => Vec::new(),
     }
 }
 

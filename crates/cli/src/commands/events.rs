@@ -32,7 +32,7 @@ pub fn solve(
     {
         return Err(terminal.usage(
             "--stop-when needs a condition where a model has events",
-            "write a relation, such as x > 1",
+            "say from which side: `x > 1` ends the run where x rises to 1, `x < 1` where it falls to it",
         ));
     }
     let picture = Picture::wanted(&arguments.picture.file).map_err(|w| terminal.wrong(w))?;

@@ -544,7 +544,16 @@ impl<'a> Elaborator<'a> {
         if let Some(reported) = self.unknown_import(part) {
             return reported;
         }
-        let help = match nearest(name, names) {
+        // What other languages call the types.
+        let meant = match name.to_lowercase().as_str() {
+            "bool" => Some("Boolean"),
+            "int" => Some("Integer"),
+            "float" | "double" => Some("Real"),
+            "str" => Some("String"),
+            _ => None,
+        };
+        let near = meant.or_else(|| nearest(name, names));
+        let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None if !name.contains('.')
                 && let Some(found) = self.among_parts(name) =>
