@@ -317,10 +317,9 @@ impl<'p> Radau<'p> {
         self.pencil.rounding(&self.x, &self.xp, &mut self.noise);
         self.real.solve(&self.pencil, &mut self.noise)?;
         for (j, noise) in self.noise.iter_mut().enumerate() {
-            // One rounding for each of some eight operations. Errors of more than 100 tolerances would be told, (R15) of `docs/theory/runs.md`:
-            // more than that is no rounding that may pass.
+            // One rounding for each of some eight operations. No more than the tolerance: what the iteration leaves is looked at beside it, (R24).
             let asked = self.setting.rtol * self.x[j].abs() + self.setting.atol(j);
-            *noise = (8.0 * noise.abs()).min(100.0 * asked);
+            *noise = (8.0 * noise.abs()).min(asked);
         }
         Ok(())
     }
