@@ -112,3 +112,50 @@ fn what_time_changes_at_an_instant_counts_for_relations_of_that_instant() {
         assert_eq!(last(&found, "n"), expected as f64, "{found}\n{text}");
     }
 }
+
+/// An ideal diode by an equation: while it conducts the mode keeps its voltage at zero, and `ud > 0` does not hold. It held as it had when the
+/// voltage crossed zero, and the diode never switched off.
+#[test]
+fn ideal_diodes_written_as_equations_switch_off() {
+    let mut random = Random(94);
+    for n in 0..36 {
+        let (v, w) = (random.between(1.0, 20.0), random.between(100.0, 500.0));
+        let (c, r) = (
+            10_f64.powf(random.between(-4.5, -3.5)),
+            10_f64.powf(random.between(1.5, 3.0)),
+        );
+        let rule = [
+            "Boolean on(start = false, fixed = true); equation on = ud > 0 or pre(on) and i > 0;",
+            "Boolean on(start = false, fixed = true); equation on = not (ud <= 0 and (not pre(on) or i <= 0));",
+            "Boolean off(start = true, fixed = true); Boolean on; equation on = not off; off = ud <= 0 and (pre(off) or i <= 0);",
+        ][n % 3];
+        let text = format!(
+            "model M\n  Real us, uC(start = 0, fixed = true), ud, i; {rule}\n  us = {v}*sin({w}*time);\n  ud = us - uC;\n  \
+             {c}*der(uC) = i - uC/{r};\n  if on then\n    ud = 0;\n  else\n    i = 0;\n  end if;\nend M;\n"
+        );
+        let period = std::f64::consts::TAU / w;
+        let source = |t: f64| v * (w * t).sin();
+        // It switches off where C w V cos(w t) + V sin(w t)/R vanishes, and on where the source is above what is left.
+        let off = |k: f64| k * period + (std::f64::consts::PI - (w * r * c).atan()) / w;
+        let left = |k: f64, t: f64| source(off(k)) * (-(t - off(k)) / (r * c)).exp();
+        let end = random.between(1.0, 3.0) * period;
+        let k = (end / period).floor();
+        let (mut low, mut high) = (k * period, k * period + 0.25 * period);
+        for _ in 0..100 {
+            let middle = 0.5 * (low + high);
+            match source(middle) > left(k - 1.0, middle) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        let truth = match end {
+            end if end < high => left(k - 1.0, end),
+            end if end < off(k) => source(end),
+            end => left(k, end),
+        };
+        let method = METHODS[n / 3 % 4];
+        let found = solve(&text, &["--to", &end.to_string(), "--method", method]);
+        let error = (last(&found, "uC") - truth).abs() / v;
+        assert!(error < 3e-7, "{method}, off by {error:e}: {found}\n{text}");
+    }
+}

@@ -218,6 +218,12 @@ impl Driver<'_> {
                         (true, OnBorder::Equal) => otherwise,
                         (true, _) if behind.is_some() => behind == Some(true),
                         (true, _) if is_led => self.program.holds_at_equality(place),
+                        // The mode keeps its sides equal.
+                        (true, OnBorder::Kept)
+                            if !self.moves(place) && self.truth_behind(at).is_none() =>
+                        {
+                            self.program.holds_at_equality(place)
+                        }
                         (true, _) => continue,
                         (false, _) => value != 0.0,
                     }
