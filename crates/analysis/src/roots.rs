@@ -148,23 +148,28 @@ impl Compared<'_> {
         &mut self,
         graph: &Graph,
         roots: &[PlacedRoot],
+        by_argument: &FastMap<ExprId, Vec<usize>>,
         branch: ExprId,
     ) -> Option<Ordering> {
+        let surface = operands(self.equations.graph(), branch)?;
         let mut side = None;
-        for root in roots {
-            let Some(multiple) = self.guards(root, branch) else {
+        for (&argument, places) in by_argument {
+            let Some(multiple) = self.multiple(argument, &surface) else {
                 continue;
             };
-            let is_around = conjoined(graph, root.taken).any(|relation| relation == branch);
-            let found = match multiple {
-                Multiple::Positive if is_around => Ordering::Greater,
-                Multiple::Negative if is_around => Ordering::Less,
-                _ => return None,
-            };
-            if side.is_some_and(|side| side != found) {
-                return None;
+            for &at in places {
+                let mut around = conjoined(graph, roots[at].taken);
+                let is_around = around.any(|relation| relation == branch);
+                let found = match multiple {
+                    Multiple::Positive if is_around => Ordering::Greater,
+                    Multiple::Negative if is_around => Ordering::Less,
+                    _ => return None,
+                };
+                if side.is_some_and(|side| side != found) {
+                    return None;
+                }
+                side = Some(found);
             }
-            side = Some(found);
         }
         side
     }
@@ -502,9 +507,13 @@ impl Equations {
             };
         };
         let mut compared = self.compared(parameters);
+        let mut by_argument: FastMap<ExprId, Vec<usize>> = FastMap::default();
+        for (at, root) in roots.iter().enumerate() {
+            by_argument.entry(root.argument).or_default().push(at);
+        }
         let mut guards: FastMap<ExprId, Ordering> = FastMap::default();
         for branch in tape.branches() {
-            let own = || compared.side_of_roots(&graph, &roots, branch);
+            let own = || compared.side_of_roots(&graph, &roots, &by_argument, branch);
             if let Some(side) = cut.get(&branch).copied().or_else(own) {
                 guards.insert(branch, side);
             }
