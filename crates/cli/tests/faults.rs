@@ -1,6 +1,6 @@
 //! Ten faults of component models: each message names components, lines and what to do. Units: what is clean, and what is planted.
 
-use crate::common::{Random, daelight, daelight_with_input, root, status, stderr, stdout};
+use crate::common::{Random, daelight, daelight_with_input, json, root, status, stderr, stdout};
 use std::path::Path;
 
 /// The models of the page of faults, by file name.
@@ -284,7 +284,7 @@ end Open;
 ";
     for (text, words) in [
         (sources, ["contradict", "<stdin>:3:15", "take part"]),
-        (open, ["`gain`", "<stdin>:2:21", "connect"]),
+        (open, ["`gain`", "<stdin>:2:21", "connect `gain.u`"]),
     ] {
         let output = daelight_with_input(&["solve", "-", "-q"], text.as_bytes());
         assert_eq!(status(&output), 1, "{text}");
@@ -293,6 +293,31 @@ end Open;
             assert!(said.contains(word), "{word}: {said}");
         }
         assert!(!said.contains("see `daelight check"), "{said}");
+    }
+}
+
+/// Conditions are known before what they decide, whatever is written first, and a class of a library may give values that have no
+/// derivative where nothing needs them.
+#[test]
+fn conditions_come_first_and_classes_of_libraries_show_their_values() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut random = Random(11);
+    for case in 0..6 {
+        let (p, k) = (random.between(2.0, 100.0), random.between(0.5, 4.0));
+        let text = format!(
+            "package Lib\n  model M\n    parameter Real p = {p};\n    Real s, c, b, d, a, r;\n    Real x(start = 0, fixed = true);\n  equation\n\
+             r = sqrt(time);\n    s = if d <= 1e-10 then 0 else if time < -1 or {k} >= c then b*time else 2*b*time;\n\
+             c = if d <= 1e-10 then 0 else sqrt(1/b);\n    b = if d <= 1e-10 then 0 else 1/abs(a);\n    d = abs(a);\n    a = p/3;\n\
+             der(x) = s;\n  end M;\nend Lib;\n"
+        );
+        std::fs::write(folder.path().join("Lib.mo"), text).expect("a file");
+        let library = folder.path().to_str().expect("a path");
+        let (code, answer) = json(&["solve", "Lib.M", "--library", library]);
+        assert_eq!(code, 0, "case {case}: {answer}");
+        let c = (p / 3.0).sqrt();
+        let rate = if k >= c { 3.0 / p } else { 6.0 / p };
+        let x = answer["final"]["x"].as_f64().expect("a number");
+        assert!((x - rate / 2.0).abs() < 1e-6 * rate, "case {case}: {x}");
     }
 }
 

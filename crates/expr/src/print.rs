@@ -63,9 +63,22 @@ impl Graph {
             }
             match task {
                 Task::Text(piece) => text.push_str(piece),
-                Task::Truth(id, least) => match self.as_constant(id) {
-                    Some(value) => text.push_str(if value != 0.0 { "true" } else { "false" }),
-                    None => tasks.push(Task::Expr(id, least)),
+                Task::Truth(id, least) => match self.node(id) {
+                    Node::Constant(bits) => {
+                        let holds = f64::from_bits(bits) != 0.0;
+                        text.push_str(if holds { "true" } else { "false" });
+                    }
+                    Node::Select(condition, a, b) if !is_quiet(id) => {
+                        let start = tasks.len();
+                        let parenthesised = least > 0;
+                        text.push_str(if parenthesised { "(if " } else { "if " });
+                        tasks.extend(choice(Task::Truth, condition, a, b));
+                        if parenthesised {
+                            tasks.push(Task::Text(")"));
+                        }
+                        tasks[start..].reverse();
+                    }
+                    _ => tasks.push(Task::Expr(id, least)),
                 },
                 Task::Magnitude(id, least) => {
                     let start = tasks.len();
@@ -167,13 +180,36 @@ impl Graph {
             Node::Binary(op, a, b) => self.write_binary(op, a, b, text, tasks),
             Node::Select(condition, a, b) => {
                 text.push_str("if ");
-                tasks.extend([
-                    Task::Truth(condition, 0),
-                    Task::Text(" then "),
-                    Task::Expr(a, 0),
-                    Task::Text(" else "),
-                    Task::Expr(b, 0),
-                ]);
+                let side = match self.is_truth(id) {
+                    true => Task::Truth,
+                    false => Task::Expr,
+                };
+                tasks.extend(choice(side, condition, a, b));
+            }
+        }
+    }
+
+    /// Whether an expression is a truth: 0 and 1 beside a relation are `false` and `true`.
+    fn is_truth(&self, id: ExprId) -> bool {
+        let mut id = id;
+        loop {
+            match self.node(id) {
+                Node::Select(_, a, b) => id = if self.as_constant(a).is_some() { b } else { a },
+                Node::Unary(UnaryOp::Not, _) => return true,
+                Node::Binary(op, ..) => {
+                    return matches!(
+                        op,
+                        BinaryOp::And
+                            | BinaryOp::Or
+                            | BinaryOp::Less
+                            | BinaryOp::LessEqual
+                            | BinaryOp::Greater
+                            | BinaryOp::GreaterEqual
+                            | BinaryOp::Equal
+                            | BinaryOp::NotEqual
+                    );
+                }
+                _ => return false,
             }
         }
     }
@@ -230,6 +266,17 @@ impl Graph {
         };
         tasks.extend([operand(a, left), Task::Text(sign), operand(b, right)]);
     }
+}
+
+/// What follows `if`.
+fn choice(side: fn(ExprId, u8) -> Task, condition: ExprId, a: ExprId, b: ExprId) -> [Task; 5] {
+    [
+        Task::Truth(condition, 0),
+        Task::Text(" then "),
+        side(a, 0),
+        Task::Text(" else "),
+        side(b, 0),
+    ]
 }
 
 /// The Modelica name of a function of one argument.
@@ -350,6 +397,16 @@ mod tests {
                 g.mul(s, x)
             },
             "(if x < y then y else z)*x",
+        );
+        check(
+            |g, [x, y, z]| {
+                let c = g.binary(BinaryOp::Less, x, y);
+                let d = g.binary(BinaryOp::Less, y, z);
+                let none = g.constant(0.0);
+                let s = g.select(c, none, d);
+                g.select(s, x, y)
+            },
+            "if if x < y then false else y < z then x else y",
         );
         check(
             |g, [x, y, z]| {

@@ -128,6 +128,7 @@ impl Model {
             unit: String::new(),
             is_output: false,
             is_output_of_component: false,
+            is_input_of_component: false,
             is_protected: false,
             is_final: false,
             span: crate::source::Span::default(),

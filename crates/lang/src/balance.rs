@@ -454,6 +454,14 @@ fn among_components(
             "connect `{connector}`: nothing flows through a connector that is not connected"
         ));
     }
+    if !is_over
+        && !has_other
+        && let Some(input) = model.open_input(&part.equations, &part.unknowns)
+    {
+        return diagnostic.help(format!(
+            "connect `{input}`: it is an input, and nothing drives it"
+        ));
+    }
     if is_over && let Some(([a, b], spans)) = model.joined_outputs(&part.equations) {
         for span in spans {
             diagnostic = diagnostic.related(span, format!("joins `{a}` and `{b}`"));

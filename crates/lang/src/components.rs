@@ -117,6 +117,17 @@ impl Model {
         })
     }
 
+    /// An input of a component among some unknowns that no connection among these equations drives.
+    pub(crate) fn open_input(&self, equations: &[usize], unknowns: &[usize]) -> Option<&str> {
+        let ends = self.equal_ends(equations);
+        let is_open = |unknown: &&usize| {
+            let declared = &self.declarations[self.unknowns[**unknown].declaration];
+            declared.is_input_of_component && ends.iter().all(|(_, pair)| !pair.contains(unknown))
+        };
+        let open = unknowns.iter().find(is_open)?;
+        Some(self.unknowns[*open].name.as_str())
+    }
+
     /// The components around a loop that the connections among these equations close.
     pub(crate) fn closed_loop(&self, equations: &[usize]) -> Option<Vec<&Submodel>> {
         let mut known: HashSet<(usize, usize, Span)> = HashSet::new();

@@ -404,6 +404,8 @@ pub struct Declared {
     pub is_output: bool,
     /// Whether it is an `output` of a component.
     pub is_output_of_component: bool,
+    /// Whether it is an input of a component.
+    pub is_input_of_component: bool,
     /// Whether it stands in a `protected` section.
     pub is_protected: bool,
     /// Whether it is `final`.

@@ -220,6 +220,7 @@ impl Model {
             unit: String::new(),
             is_output: false,
             is_output_of_component: false,
+            is_input_of_component: false,
             ..self.declarations[of.declaration].clone()
         };
         self.declarations.push(declared);

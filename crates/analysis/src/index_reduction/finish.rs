@@ -310,6 +310,7 @@ pub(super) fn declared(model: &mut Model, name: String, kind: DeclaredKind, firs
         unit: String::new(),
         is_output: false,
         is_output_of_component: false,
+        is_input_of_component: false,
         is_protected: false,
         is_final: false,
         span: model.equations[0].span,

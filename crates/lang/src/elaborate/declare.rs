@@ -451,6 +451,8 @@ impl<'a> Elaborator<'a> {
             is_output: handed.causality == Causality::Output && variable.owner == self.root,
             is_output_of_component: handed.causality == Causality::Output
                 && variable.owner != self.root,
+            is_input_of_component: handed.causality == Causality::Input
+                && variable.owner != self.root,
             is_protected: handed.is_protected,
             is_final: handed.is_final,
             span: variable.declaration.span,

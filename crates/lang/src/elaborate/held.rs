@@ -361,6 +361,7 @@ impl Elaborator<'_> {
             unit: String::new(),
             is_output: false,
             is_output_of_component: false,
+            is_input_of_component: false,
             is_protected: true,
             is_final: false,
             span,

@@ -376,7 +376,7 @@ impl<'a> Elaborator<'a> {
                 .help("name a model, a record, a connector or a type"),
             ));
         }
-        self.refuse_partial(&path, handle, declaration)?;
+        self.refuse_partial(node, &path, handle, declaration)?;
         self.refuse_nesting(node, handle, declaration)?;
         let sizes = match dims.is_empty() {
             true => Vec::new(),
@@ -424,6 +424,7 @@ impl<'a> Elaborator<'a> {
     /// A partial model lacks equations that a class in its place brings.
     fn refuse_partial(
         &mut self,
+        node: NodeId,
         path: &str,
         handle: &Handle<'a>,
         declaration: &'a Declaration,
@@ -432,22 +433,38 @@ impl<'a> Elaborator<'a> {
         if class.kind != ClassKind::Model || !class.prefixes.is_partial {
             return Ok(());
         }
-        let help = match declaration.prefixes.is_replaceable {
-            true => format!(
+        let package = declaration.type_name.rsplit_once('.');
+        let help = match (declaration.prefixes.is_replaceable, package) {
+            (true, _) => format!(
                 "choose a class where the component around it is declared: `(redeclare … {})`",
                 declaration.name
             ),
-            false => format!("declare a class that extends `{}` instead", class.name),
+            // The class of a package that is itself to be chosen.
+            (false, Some((package, _))) if class.prefixes.is_replaceable => {
+                let around = path
+                    .rsplit_once('.')
+                    .map_or("the model", |(around, _)| around);
+                format!(
+                    "`{package}` of `{around}` is a package that is not complete: choose another one where it is declared, as in \
+                     `(redeclare package {package} = …)`"
+                )
+            }
+            (false, _) => format!("declare a class that extends `{}` instead", class.name),
         };
+        let mut diagnostic = Diagnostic::error(
+            Code::PartialClass,
+            declaration.span,
+            format!("`{path}` is of the partial class `{}`", class.name),
+        )
+        .label("no complete class was chosen for it");
+        if node != self.root {
+            let around = self.node(node);
+            diagnostic = diagnostic.related(around.span, format!("in `{}`", around.path));
+        }
         Err(self.error(
-            Diagnostic::error(
-                Code::PartialClass,
-                declaration.span,
-                format!("`{path}` is of the partial class `{}`", class.name),
-            )
-            .label("no complete class was chosen for it")
-            .related(class.name_span, "others complete this class")
-            .help(help),
+            diagnostic
+                .related(class.name_span, "others complete this class")
+                .help(help),
         ))
     }
 

@@ -6,6 +6,7 @@ use daelight_analysis::initial::NoPoint;
 use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
 use daelight_analysis::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity, RepairPart};
 use daelight_analysis::{System, initial};
+use daelight_lang::Symbol;
 use daelight_show::{count, cut, magnitude, short};
 
 /// Most steps of a repair that a sentence names.
@@ -58,7 +59,38 @@ pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<S
     verdict_warnings(system, passport, &advice, &mut warnings);
     other_warnings(system, passport, &mut warnings);
     warnings.extend(crate::analyze::silent_inputs(system));
+    warnings.extend(constants_of_components(system));
     warnings
+}
+
+/// Values of components that rest during a run, such as lengths that initial equations determine: they count among what is free.
+fn constants_of_components(system: &System) -> Option<String> {
+    let equations = system.equations();
+    let resting = equations.residuals().iter().filter_map(|&residual| {
+        let symbol = equations.graph().as_symbol(residual)?;
+        match equations.symbols().get(symbol) {
+            Symbol::Unknown { unknown, order: 1 } => Some(&system.unknowns()[unknown].name),
+            _ => None,
+        }
+    });
+    let names: Vec<&str> = resting
+        .map(String::as_str)
+        .filter(|name| name.contains('.'))
+        .collect();
+    let shown = names.iter().take(MAX_STEPS).copied();
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| {
+        format!(
+            "Of the degrees of freedom {} found at the start and rest{} during a run: {shown}{}.",
+            if names.len() == 1 {
+                "1 is".to_string()
+            } else {
+                format!("{} are", names.len())
+            },
+            if names.len() == 1 { "s" } else { "" },
+            if names.len() > MAX_STEPS { ", …" } else { "" },
+        )
+    })
 }
 
 /// What to know beside the kind of point.
