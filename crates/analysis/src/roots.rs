@@ -98,10 +98,8 @@ struct Compared<'a> {
     values: FastMap<ExprId, Samples>,
 }
 
-/// Points at which expressions are compared.
-const N_POINTS: usize = 6;
-
-type Samples = [f64; N_POINTS];
+/// Values at the points at which expressions are compared.
+type Samples = [f64; 6];
 
 impl Compared<'_> {
     /// How an expression is a multiple of one expression or of the difference of two, as their values at a few points say; `None` if it is

@@ -89,6 +89,60 @@ impl SolveOrder {
     }
 }
 
+/// Rows that the others leave no column: each is taken in turn, those before `n_first` must find one. `None` where one of these does not.
+pub(super) fn left_over(rows: &SparseRows, n_first: usize, n_columns: usize) -> Option<Vec<usize>> {
+    let mut row_of = vec![NONE; n_columns];
+    let mut seen = vec![0_u32; n_columns];
+    let mut reached_from = vec![NONE; n_columns];
+    let mut left = Vec::new();
+    for (search, start) in (1_u32..).zip(0..rows.n_rows()) {
+        let mut queue = vec![start as u32];
+        let mut end = None;
+        let mut next = 0;
+        'search: while next < queue.len() {
+            let row = queue[next];
+            next += 1;
+            for &column in rows.row(row as usize) {
+                let at = column as usize;
+                if seen[at] == search {
+                    continue;
+                }
+                seen[at] = search;
+                reached_from[at] = row;
+                if row_of[at] == NONE {
+                    end = Some(column);
+                    break 'search;
+                }
+                queue.push(row_of[at]);
+            }
+        }
+        let Some(mut column) = end else {
+            if start < n_first {
+                return None;
+            }
+            left.push(start);
+            continue;
+        };
+        // Back along the path: each row takes the column by which it was left.
+        loop {
+            let row = reached_from[column as usize];
+            row_of[column as usize] = row;
+            if row == start as u32 {
+                break;
+            }
+            let held = rows.row(row as usize).iter();
+            let before = held.copied().find(|&other| {
+                other != column && row_of[other as usize] == row && seen[other as usize] == search
+            });
+            match before {
+                Some(before) => column = before,
+                None => break,
+            }
+        }
+    }
+    Some(left)
+}
+
 /// A column for every row.
 struct Matching {
     row_of: Vec<u32>,

@@ -2,7 +2,7 @@
 
 use super::super::block::{BlockEnd, BlockSearch};
 use super::super::known::{Errors, Known};
-use super::super::order::{RowBlock, SolveOrder, by_wish};
+use super::super::order::{RowBlock, SolveOrder, by_wish, left_over};
 use super::super::{
     ArrayFault, Closeness, Column, ConsistentPoint, Landing, Limits, MAX_DENSE_ROWS, NoPoint,
     Request, Row, Selection, SideChoice, StageOffsets, Target, TaylorJet, closest, newton, sparse,
@@ -279,6 +279,7 @@ impl<'f, 'a> Search<'f, 'a> {
     pub fn run_in_order(mut self) -> Option<Result<ConsistentPoint, NoPoint>> {
         self.finder.structure_fails = false;
         self.finder.offsets?;
+        self.leave_out_repeated();
         let base = self.base();
         let given: Vec<bool> = (0..self.jet.n_unknowns())
             .map(|unknown| self.request.is_given(unknown))
@@ -318,6 +319,9 @@ impl<'f, 'a> Search<'f, 'a> {
                         self.off_rows(&base)?;
                         Ok(closeness)
                     });
+                    if held.is_ok() && !self.omitted_hold() {
+                        return None;
+                    }
                     self.solved_in = Some(order);
                     return Some(held.and_then(|closeness| self.finish(&base, closeness)));
                 }
@@ -340,6 +344,30 @@ impl<'f, 'a> Search<'f, 'a> {
             first.get_or_insert((failed, obstacle));
             tried.push(order.is_kept);
         }
+    }
+
+    /// Leaves out conditions that the others leave nothing to determine: the acceleration of a bearing that sticks. They have to hold at
+    /// the point that is found without them.
+    fn leave_out_repeated(&mut self) {
+        let base = self.base();
+        let is_equation = |row: &&Row| matches!(row, Row::Equation { .. });
+        let n_first = base.rows.iter().take_while(is_equation).count();
+        if !self.omitted.is_empty() || n_first == base.rows.len() {
+            return;
+        }
+        let pattern = self.finder.values.pattern(&base);
+        let left = left_over(&pattern, n_first, base.columns.len()).unwrap_or_default();
+        self.omitted = left.into_iter().map(|at| base.rows[at]).collect();
+    }
+
+    /// Whether the conditions that were left out hold.
+    fn omitted_hold(&mut self) -> bool {
+        let omitted = std::mem::take(&mut self.omitted);
+        let found = self.finder.residuals(&omitted, &self.jet);
+        let hold =
+            omitted.is_empty() || found.is_some_and(|rows| rows.iter().all(|row| row.0 <= HOLDS));
+        self.omitted = omitted;
+        hold
     }
 
     /// Solves the blocks in their order; the first one whose matrix is singular at the point found, if there is one. What was
