@@ -1,5 +1,6 @@
 //! The runs of a pack: who is in it, how far each goes, who leaves and who comes in.
 
+use super::known::Known;
 use super::pack::Pack;
 use super::plan::{self, History};
 use super::program::{Program, Room};
@@ -112,6 +113,8 @@ pub(super) struct Drive<'p, const W: usize> {
     arguments: Option<Arguments<'p, W>>,
     phases: Option<Phases<W>>,
     features: Option<Features<'p>>,
+    /// What asks the same of all runs at once; those that it does not know are asked alone.
+    known: Option<Known<W>>,
     /// Whether stability may bound the steps at all.
     has_states: bool,
     lanes: Vec<Lane>,
@@ -202,9 +205,12 @@ impl<'p, const W: usize> Drive<'p, W> {
             has_trend: true,
             trajectory: Trajectory::new(n, settings.is_dense),
         };
+        let features = Features::new(problem, ConfirmedBy::Defect);
+        let known = (features.as_ref()).and_then(|features| Known::new(problem, features.nodes()));
         Some(Self {
             rule: StepRule::new(problem, n_stages, &options.tolerances),
-            features: Features::new(problem, ConfirmedBy::Defect),
+            features,
+            known,
             has_states: problem.structure().n_degrees_of_freedom() > 0,
             lanes: (0..W).map(|_| lane()).collect(),
             arch: pulp::Arch::new(),
@@ -286,6 +292,9 @@ impl<'p, const W: usize> Drive<'p, W> {
         }
         if let Some(Phases { program, room, .. }) = &mut self.phases {
             program.set_parameters(room, lane, &start.parameters);
+        }
+        if let Some(known) = &mut self.known {
+            known.set_parameters(lane, &start.parameters);
         }
         for (into, x) in self.starts.iter_mut().zip(&start.point) {
             into[lane] = *x;
@@ -408,13 +417,26 @@ impl<'p, const W: usize> Drive<'p, W> {
         }
         self.watch_phases(&planned, &window);
         self.look_ahead(&planned, &window);
+        let known = self.known(&h);
         for lane in 0..W {
             if planned[lane] {
                 self.h[lane] = h[lane];
-                if self.lanes[lane].leaves.is_none() && self.features.is_some() {
+                if self.lanes[lane].leaves.is_none() && !known[lane] {
                     self.h[lane] = self.featureless(lane, h[lane]);
                 }
             }
+        }
+    }
+
+    /// On which steps of lengths h no operation on unknowns does what the series do not know, (R7).
+    #[inline(always)]
+    fn known(&mut self, h: &Pack<W>) -> [bool; W] {
+        match &mut self.known {
+            Some(known) => {
+                let at = (&self.time, &self.direction);
+                known.of_steps(&self.solver, &self.series, at, h)
+            }
+            None => [self.features.is_none(); W],
         }
     }
 
@@ -681,6 +703,10 @@ impl<'p, const W: usize> Drive<'p, W> {
         if self.is_dense {
             self.keep_pieces(good);
         }
+        let bounding = match self.has_states {
+            true => plan::bounding(&self.rule, &self.series, &(time - self.time)),
+            false => None,
+        };
         for lane in (0..W).filter(|&lane| good[lane]) {
             let held = &mut self.lanes[lane];
             held.n_samples += 1;
@@ -689,7 +715,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             } else {
                 held.n_steps += 1;
                 held.leave_if(held.n_steps >= self.options.max_steps, "too many steps");
-                self.judge_pace(lane);
+                self.judge_pace(lane, bounding.map(|unknowns| unknowns[lane]));
             }
         }
         self.time = self.time.or(good, time);
@@ -702,21 +728,23 @@ impl<'p, const W: usize> Drive<'p, W> {
         }
     }
 
-    /// Whether stability bounds the steps of one run, or they are very many: then other methods are to be tried.
+    /// Whether stability bounds the steps of one run, given the unknown that bounds the last one, or they are very many: then other
+    /// methods are to be tried.
     #[inline(always)]
-    fn judge_pace(&mut self, lane: usize) {
+    fn judge_pace(&mut self, lane: usize, bounding: Option<usize>) {
         if !self.has_states {
             return;
         }
         let h = self.target[lane] - self.time[lane];
         let remaining = (self.end[lane] - self.target[lane]).abs();
-        let asks = self.lanes[lane].pace.step(h.abs(), remaining);
-        if asks {
-            self.gather(lane);
-            let is_stiff = self.rule.is_stiff(&self.one, h);
-            self.lanes[lane].pace.hit(is_stiff);
+        let (n, series, held) = (self.solver.n, &self.series, &mut self.lanes[lane]);
+        if held.pace.step(h.abs(), remaining) {
+            let is_stiff = bounding.is_some_and(|unknown| {
+                let coefficient = |m: usize| series[m * n + unknown][lane];
+                self.rule.is_bound_by(unknown, coefficient, h)
+            });
+            held.pace.hit(is_stiff);
         }
-        let held = &mut self.lanes[lane];
         held.leave_if(
             held.pace.calls_for_trial(),
             "steps that another method may better",

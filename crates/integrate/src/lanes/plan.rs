@@ -6,6 +6,7 @@ use super::pack::Pack;
 use crate::monitor::SUSPICIOUS;
 use crate::monitor::ahead::{N_SAMPLES, dip_of, off_parabola};
 use crate::step::{AGREEMENT, ALGEBRAIC, StepRule, Tolerance};
+use crate::stiffness::is_readable;
 use crate::tolerances::DIP;
 
 /// Steps and reaches of several series, (9), and what is in doubt.
@@ -145,6 +146,36 @@ pub(super) fn tails<const W: usize>(
         }
     }
     seen
+}
+
+/// The unknowns whose last terms are the greatest over steps of lengths h, run by run: they bound the steps. `None` without long series.
+#[inline(always)]
+pub(super) fn bounding<const W: usize>(
+    rule: &StepRule,
+    series: &[Pack<W>],
+    h: &Pack<W>,
+) -> Option<[usize; W]> {
+    let n = rule.n;
+    let mut found: Option<(Pack<W>, [usize; W])> = None;
+    for d in 0..rule.falling.len() {
+        let top = rule.n_stages + d;
+        if !is_readable(top) {
+            continue;
+        }
+        let powers = [top, top - 1].map(|m| h.power(m));
+        for j in (0..n).filter(|&j| rule.offsets[j] == d) {
+            let size = series[j].abs() + Pack::all(rule.nominal[0][j]);
+            let term = |back: usize| (series[(top - back) * n + j] * powers[back]).abs() / size;
+            let last = term(0).max(term(1));
+            let (greatest, which) = found.get_or_insert((last, [j; W]));
+            for lane in 0..W {
+                if last[lane] > greatest[lane] {
+                    (greatest[lane], which[lane]) = (last[lane], j);
+                }
+            }
+        }
+    }
+    found.map(|(_, which)| which)
 }
 
 /// The last three values of a quantity of several runs, oldest first.

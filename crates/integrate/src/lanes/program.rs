@@ -7,7 +7,7 @@ use daelight_expr::{BinaryOp, Operation, Recurrence, Register, Slot, Tape, Unary
 
 /// What a register is at order 0.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+pub(super) enum Value {
     /// It rests, or is of no use for values: nothing is to be done.
     Known,
     /// A coefficient of a variable, and its factor.
@@ -44,11 +44,11 @@ enum Rule {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
+pub(super) struct Step {
     /// The place of its row.
-    row: usize,
+    pub row: usize,
     lead: usize,
-    value: Value,
+    pub value: Value,
     rule: Rule,
 }
 
@@ -68,15 +68,15 @@ struct Follower {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     n_variables: usize,
-    n_registers: usize,
+    pub n_registers: usize,
     /// Coefficients of a register.
     stride: usize,
-    steps: Vec<Step>,
+    pub steps: Vec<Step>,
     followers: Vec<Follower>,
     /// Rows and leads of the roots.
     roots: Vec<(usize, usize)>,
     /// What follows from the parameters alone.
-    resting: Vec<(usize, Operation)>,
+    pub resting: Vec<(usize, Operation)>,
 }
 
 /// The numbers of a program.
@@ -182,6 +182,17 @@ impl Program {
     #[inline(always)]
     pub fn root<'r, const W: usize>(&self, room: &'r Room<W>, root: usize) -> &'r Pack<W> {
         &room.rows[self.roots[root].0]
+    }
+
+    /// The value of a register at order 0.
+    #[inline(always)]
+    pub fn register<'r, const W: usize>(&self, room: &'r Room<W>, register: usize) -> &'r Pack<W> {
+        &room.rows[register * self.stride]
+    }
+
+    /// The place of the row of a root.
+    pub fn root_row(&self, root: usize) -> usize {
+        self.roots[root].0
     }
 
     /// Number of roots.
