@@ -76,7 +76,7 @@ pub(crate) struct StepRule {
     worst: Vec<f64>,
     worst_value: Vec<f64>,
     /// (K!)^(1/K) of the last orders K, by offset.
-    roots: Vec<f64>,
+    pub roots: Vec<f64>,
     /// What steps and reaches make of terms, by offset.
     ratios: Vec<[Ratio; 2]>,
 }

@@ -4,15 +4,15 @@
 //! are those of the mode: x_m = a lambda^m / m!. Section 12 of `docs/theory/implicit.md`.
 
 /// Coefficients that a mode is read off.
-const WINDOW: usize = 6;
+pub(crate) const WINDOW: usize = 6;
 
 /// How much lower the second window lies; a pole gives (K - 3)/K of the rate there.
 const LOWER: usize = 3;
 
 /// What ratios of a real mode and of a pair may leave, relative. Set on 16 stiff problems and 9 others, of which none was
 /// called stiff twice in a row.
-const REAL: f64 = 0.03;
-const PAIR: f64 = 0.01;
+pub(crate) const REAL: f64 = 0.03;
+pub(crate) const PAIR: f64 = 0.01;
 
 /// Rates from both windows agree within this.
 const SAME: f64 = 0.08;
@@ -21,7 +21,7 @@ const SAME: f64 = 0.08;
 const DAMPED: f64 = 0.02;
 
 /// |lambda| h over (K!)^(1/K) from which stability bounds the step: 1.05 to 1.10 where it does, 0.6 at most elsewhere.
-const BOUND: f64 = 0.9;
+pub(crate) const BOUND: f64 = 0.9;
 
 /// A mode: real and imaginary part of its rate.
 #[derive(Clone, Copy, Debug)]

@@ -21,6 +21,7 @@ use crate::tolerances::{MAX_RESIDUAL, REJECT, UNEVEN};
 use crate::trajectory::{Segment, Trajectory};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::At;
+use pulp::Simd;
 
 /// Watched arguments of several runs.
 struct Arguments<'p, const W: usize> {
@@ -154,9 +155,9 @@ impl<const W: usize> pulp::WithSimd for Step<'_, '_, W> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.0.plan();
-        self.0.step();
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.0.plan(simd);
+        self.0.step(simd);
     }
 }
 
@@ -387,7 +388,7 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// Finds how far each run goes; those that meet something leave.
     #[inline(always)]
-    fn plan(&mut self) {
+    fn plan<S: Simd>(&mut self, simd: S) {
         let planned = self.planned();
         let mut sizes = plan::sizes(&self.rule, &self.series, &mut self.room);
         let seen = plan::tails(&self.rule, &self.series, &self.direction);
@@ -416,7 +417,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             }
         }
         self.watch_phases(&planned, &window);
-        self.look_ahead(&planned, &window);
+        self.look_ahead(simd, &planned, &window);
         let known = self.known(&h);
         for lane in 0..W {
             if planned[lane] {
@@ -496,7 +497,7 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// Looks for zeros ahead where the last values of a quantity say that there may be one.
     #[inline(always)]
-    fn look_ahead(&mut self, planned: &[bool; W], window: &Pack<W>) {
+    fn look_ahead<S: Simd>(&mut self, simd: S, planned: &[bool; W], window: &Pack<W>) {
         let mut suspects = [false; W];
         for &quantity in &self.quantities {
             let may = self.histories[quantity].may_vanish(&self.times, window);
@@ -514,7 +515,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             let mut ahead = std::mem::take(&mut self.ahead);
             self.solver.shift(&self.series, &s, self.n_read, &mut ahead);
             let time = self.time + s;
-            self.quantities_at(&time, &ahead);
+            self.quantities_at(simd, &time, &ahead);
             self.ahead = ahead;
             self.samples[(k - 1) * n_quantities..][..n_quantities].copy_from_slice(&self.values);
         }
@@ -530,11 +531,11 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// All quantities at points that are not factored.
     #[inline(always)]
-    fn quantities_at(&mut self, time: &Pack<W>, point: &[Pack<W>]) {
+    fn quantities_at<S: Simd>(&mut self, simd: S, time: &Pack<W>, point: &[Pack<W>]) {
         self.solver.entries_at(time, point, &mut self.entries);
         self.solver
             .factors
-            .determinants_of(&self.entries, &mut self.values[..self.n_blocks]);
+            .determinants_of(simd, &self.entries, &mut self.values[..self.n_blocks]);
         self.arguments_at(time, point);
     }
 
@@ -561,7 +562,7 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// One attempt at a step of all runs: predict, project, expand.
     #[inline(always)]
-    fn step(&mut self) {
+    fn step<S: Simd>(&mut self, simd: S) {
         let n_point = self.point.len();
         for lane in 0..W {
             let held = &self.lanes[lane];
@@ -582,7 +583,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         let time = self.target;
         let point = std::mem::take(&mut self.point);
         self.arguments_at(&time, &point);
-        self.solver.factor(&time, &point, &[true; W]);
+        self.solver.factor(simd, &time, &point, &[true; W]);
         let determinants = &self.solver.factors.determinants;
         self.values[..self.n_blocks].copy_from_slice(determinants);
         self.point = point;
@@ -590,11 +591,15 @@ impl<'p, const W: usize> Drive<'p, W> {
         self.next[..n_point].copy_from_slice(&self.point);
         let found = self.solver.project(&time, &mut self.next);
         let rtol = self.options.tolerances.rtol;
-        let stale: [bool; W] = std::array::from_fn(|lane| found.state_change[lane] > rtol);
-        if stale.iter().any(|stale| *stale) {
-            self.solver.factor(&time, &self.next, &stale);
+        let (mut stale, mut is_any) = ([false; W], false);
+        for lane in 0..W {
+            stale[lane] = found.state_change[lane] > rtol;
+            is_any |= stale[lane];
         }
-        self.solver.expand(&time, &mut self.next);
+        if is_any {
+            self.solver.factor(simd, &time, &self.next, &stale);
+        }
+        self.solver.expand(simd, &time, &mut self.next);
         let ends_agree = self.ends_agree(&s);
         let finite = self.finite();
         let mut good = [false; W];
@@ -703,10 +708,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         if self.is_dense {
             self.keep_pieces(good);
         }
-        let bounding = match self.has_states {
-            true => plan::bounding(&self.rule, &self.series, &(time - self.time)),
-            false => None,
-        };
+        let bounding = self.bounding(&(time - self.time));
         for lane in (0..W).filter(|&lane| good[lane]) {
             let held = &mut self.lanes[lane];
             held.n_samples += 1;
@@ -715,7 +717,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             } else {
                 held.n_steps += 1;
                 held.leave_if(held.n_steps >= self.options.max_steps, "too many steps");
-                self.judge_pace(lane, bounding.map(|unknowns| unknowns[lane]));
+                self.judge_pace(lane, bounding[lane]);
             }
         }
         self.time = self.time.or(good, time);
@@ -726,6 +728,24 @@ impl<'p, const W: usize> Drive<'p, W> {
                 *series = series.or(good, *next);
             }
         }
+    }
+
+    /// The unknowns whose modes may bound steps of lengths h.
+    #[inline(always)]
+    fn bounding(&self, h: &Pack<W>) -> [Option<usize>; W] {
+        let mut found = [None; W];
+        if !self.has_states {
+            return found;
+        }
+        if let Some(unknowns) = plan::bounding(&self.rule, &self.series, h) {
+            let may_be = plan::may_be_stiff(&self.rule, &self.series, h, &unknowns);
+            for lane in 0..W {
+                if may_be[lane] {
+                    found[lane] = Some(unknowns[lane]);
+                }
+            }
+        }
+        found
     }
 
     /// Whether stability bounds the steps of one run, given the unknown that bounds the last one, or they are very many: then other
