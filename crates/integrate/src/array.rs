@@ -14,7 +14,7 @@ use crate::tolerances::{DIP, MAX_HALVINGS, MAX_RESIDUAL, REJECT};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Column, Finder, Limits, Selection, TaylorJet};
-use daelight_linalg::Svd;
+use daelight_linalg::{ConditionRule, Svd};
 use daelight_stiff::Statistics;
 use std::time::{Duration, Instant};
 
@@ -206,14 +206,8 @@ impl<'a> ArrayRun<'a> {
         let (matrix, _) = self.finder.matrix(selection, jet)?;
         self.statistics.jacobians += 1;
         self.svd.factor(matrix.view()).ok()?;
-        let values = self.svd.singular_values();
-        let greatest = values.first().copied().unwrap_or(0.0);
-        let rank = values.iter().filter(|s| **s > ZERO * greatest).count();
-        let least = rank
-            .checked_sub(1)
-            .map_or(f64::INFINITY, |last| values[last]);
-        let next = values.get(rank).copied().unwrap_or(0.0);
-        (least > CLEAR * greatest && least > GAP * next).then_some(rank)
+        let rule = ConditionRule::new(ZERO).with_band(CLEAR, GAP);
+        self.svd.rank(&rule).decided()
     }
 
     /// Degrees of freedom, and how many coefficients the values determine, (16).

@@ -1,9 +1,9 @@
 //! Zeros of a function of time that comes with its first two Taylor coefficients, double zeros included.
 
+use crate::tolerances::{HOLDS, SAME_INSTANT};
+
 /// Samples per search. A pair of zeros closer than two samples can be missed.
 const N_SAMPLES: usize = 400;
-/// A minimum whose value is below this fraction of the largest sample is a zero.
-const ZERO: f64 = 1e-12;
 
 /// Where a function given by its coefficients 0, 1, 2 vanishes between two times, ends included (3).
 ///
@@ -45,20 +45,20 @@ pub(super) fn zeros(
             }
         } else if left[1] * right[1] < 0.0 && left[0] * left[1] < 0.0 {
             let place = bisect(&mut |t| function(t).map(|s| s[1]), t[0], t[1], left[1]);
-            if function(place).is_some_and(|s| s[0].abs() <= ZERO * largest) {
+            if function(place).is_some_and(|s| s[0].abs() <= HOLDS * largest) {
                 found.push(place);
             }
         }
     }
     for zero in &mut found {
         // Bisection ends beside a zero at t = 0, whose neighbours are tiny numbers.
-        let is_tiny = zero.abs() <= 1e-13 * (to - from);
-        if is_tiny && function(0.0).is_none_or(|s| s[0].abs() <= ZERO * largest) {
+        let is_tiny = zero.abs() <= SAME_INSTANT * (to - from);
+        if is_tiny && function(0.0).is_none_or(|s| s[0].abs() <= HOLDS * largest) {
             *zero = 0.0;
         }
     }
     found.sort_by(f64::total_cmp);
-    found.dedup_by(|a, b| (*a - *b).abs() <= 1e-12 * (to - from));
+    found.dedup_by(|a, b| (*a - *b).abs() <= SAME_INSTANT * (to - from));
     found
 }
 
