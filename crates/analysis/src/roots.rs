@@ -477,7 +477,8 @@ impl Equations {
                 let arguments = node.arguments();
                 open.extend(arguments.map(|argument| (argument, taken, decides)));
                 if let Some(argument) = radicand(old, node)
-                    && !(decides && old.is_size(argument))
+                    // Nothing follows a root that only decides; ranges look at it, (R30).
+                    && !decides
                 {
                     found.push(PlacedRoot {
                         operation: id,

@@ -297,8 +297,11 @@ pub fn elaborate<'a>(
     elaborator.read_connections();
     elaborator.bind_variables();
     elaborator.all_equations();
-    elaborator.settle_clocks();
-    elaborator.settle_discrete();
+    // What defines a variable may stand in what was not read.
+    if !unread {
+        elaborator.settle_clocks();
+        elaborator.settle_discrete();
+    }
     elaborator.set_views_aside();
     elaborator.guess_by_definitions();
     elaborator.check_foreign();
