@@ -182,6 +182,13 @@ pub struct Graph {
     folded: FastMap<ExprId, Node>,
 }
 
+/// The decimal of fifteen digits next to a number, where rounding of one operation does not tell them apart: 0.1*3 is 0.3.
+fn short(value: f64) -> f64 {
+    let decimal: f64 = format!("{value:.14e}").parse().unwrap_or(value);
+    let is_same = (decimal - value).abs() <= f64::EPSILON * value.abs();
+    if is_same { decimal } else { value }
+}
+
 impl Graph {
     /// An empty graph.
     pub fn new() -> Self {
@@ -479,6 +486,10 @@ impl Graph {
         if let (Some(left), Some(right)) = (left, right) {
             let folded = apply_binary(op, left, right);
             if folded.is_finite() {
+                let folded = match op {
+                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => short(folded),
+                    _ => folded,
+                };
                 return self.folded(folded, Node::Binary(op, a, b));
             }
         }

@@ -153,6 +153,11 @@ impl<'p> Features<'p> {
         Some(features)
     }
 
+    /// The operations that are looked at, of the residuals without stages.
+    pub fn nodes(&self) -> &[Register] {
+        &self.nodes
+    }
+
     /// Looks at the same equations with other values of their parameters.
     pub fn set_parameters(&mut self, parameters: &[f64]) {
         let fill = |into: &mut [f64]| into.copy_from_slice(&parameters[..into.len()]);
