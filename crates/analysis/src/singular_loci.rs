@@ -9,7 +9,7 @@ use crate::locus::{BlockLoci, Factor, LocusOptions, Nature};
 use crate::repair::{Names, Repaired};
 use crate::series::MatrixSeries;
 use crate::structure::{Structure, SystemJacobian};
-use crate::tolerances::{DIFFERENCE, FLAT, HOLDS};
+use crate::tolerances::{DIFFERENCE, FLAT, HOLDS, NEAR};
 use crate::{Equations, System};
 use daelight_expr::{ExprId, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
@@ -22,9 +22,6 @@ const MAX_KINDS: usize = 16;
 const MAX_TERMS: usize = 600;
 /// Most products of terms for one determinant.
 const MAX_PRODUCTS: usize = 200_000;
-
-/// A slope below this is that of a factor whose gradient vanishes with it.
-const FLATTEST: f64 = 1e-3;
 
 /// A set on which the model is singular.
 #[derive(Clone, Debug)]
@@ -303,7 +300,7 @@ fn distance(
         .map(|(&c, slope)| (slope * at.get(c).abs().max(1.0)).powi(2))
         .sum();
     // Where the gradient vanishes with the factor, as for a square, the factor itself tells.
-    here.abs() / square.sqrt().max(FLATTEST)
+    here.abs() / square.sqrt().max(NEAR)
 }
 
 /// The factors of all loci with a formula, in the order of [`singular_loci`], with their values at jets of some times.

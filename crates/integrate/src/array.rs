@@ -14,7 +14,7 @@ use crate::tolerances::{DIP, MAX_HALVINGS, MAX_RESIDUAL, REJECT};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Column, Finder, Limits, Selection, TaylorJet};
-use daelight_linalg::{ConditionRule, Svd};
+use daelight_linalg::{ConditionRule, GapRule, Svd};
 use daelight_stiff::Statistics;
 use std::time::{Duration, Instant};
 
@@ -31,10 +31,9 @@ const MAX_EXTRA: usize = 6;
 const LOW: usize = 4;
 
 /// Singular values below this part of the greatest are zero; those up to [`CLEAR`] leave the rank unclear, and so does a
-/// step to the first zero that is less than [`GAP`].
+/// step to the first zero that is less than that of [`GapRule`].
 const ZERO: f64 = 1e-11;
 const CLEAR: f64 = 1e-9;
-const GAP: f64 = 1e3;
 
 /// Why a run does not begin where ranks are not decided.
 const UNCLEAR: &str = "the singular values of the derivative array leave no gap at the start, so its ranks are unknown";
@@ -206,7 +205,7 @@ impl<'a> ArrayRun<'a> {
         let (matrix, _) = self.finder.matrix(selection, jet)?;
         self.statistics.jacobians += 1;
         self.svd.factor(matrix.view()).ok()?;
-        let rule = ConditionRule::new(ZERO).with_band(CLEAR, GAP);
+        let rule = ConditionRule::new(ZERO).with_band(CLEAR, GapRule::LEAST_RATIO);
         self.svd.rank(&rule).decided()
     }
 

@@ -4,7 +4,7 @@
 use super::array::{ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
 use super::newton::{Limits, Linearised, SHORTEST, land, linearise, moved};
-use crate::tolerances::{DIFFERENCE, FLAT};
+use crate::tolerances::{DIFFERENCE, FLAT, NEAR};
 use daelight_linalg::{ConditionRule, Lu, Mat, Qr, Svd};
 use std::time::Instant;
 
@@ -13,8 +13,6 @@ const MAX_CURVED: usize = 40;
 /// The gradient along the constraints is zero below this part of the distance, and a step that moves less than this, in units
 /// of the unknowns, is the last one.
 const STATIONARY: f64 = 1e-11;
-/// Distances below this are measured as if they were this long: what a value of size 1 is off by a thousandth.
-const NEAR: f64 = 1e-3;
 /// Directions that move the guessed components less than this part of what they could do not count.
 const INEFFECTIVE: f64 = 1e-9;
 /// Most steps along the constraints.

@@ -4,7 +4,7 @@
 use crate::System;
 use crate::initial::{Finder, Limits, Request, Row, Selection, TaylorJet, nominal};
 use crate::passport::free_unknowns;
-use crate::tolerances::{BESIDE, MAX_NEWTON_STEPS};
+use crate::tolerances::{BESIDE, DEPENDENT, MAX_NEWTON_STEPS};
 use daelight_linalg::{ConditionRule, Mat, Qr, Svd};
 use std::time::Instant;
 
@@ -12,8 +12,6 @@ use std::time::Instant;
 const MAX_ROWS: usize = 600;
 /// Directions of an orthonormal basis that change the values by less than this do not change them.
 const STILL: f64 = 1e-8;
-/// Pivots below this part of the largest are zero.
-const DEPENDENT: f64 = 1e-10;
 
 /// The degrees of freedom of a point and where they go.
 #[derive(Clone, Debug, PartialEq)]
