@@ -407,6 +407,8 @@ pub trait Stepper {
     fn attempt(&mut self, step: f64, to: f64) -> Result<(), Failure>;
     /// The unknowns at the end of the step that was solved, and their derivatives.
     fn end_mut(&mut self) -> (&mut [f64], &mut [f64]);
+    /// What is left of a change of the end of the step that was solved, as its matrix damps errors, (34).
+    fn damp(&mut self, change: &mut [f64]);
     /// The step that was solved, with the end as it is now.
     fn solved(&mut self) -> Step<'_>;
     /// Moves on to the end of the step, and chooses the next one.
