@@ -70,6 +70,8 @@ impl Default for Options {
 pub struct Statistics {
     /// Accepted steps.
     pub steps: usize,
+    /// Those of them that an implicit method took, where series may take others.
+    pub implicit_steps: usize,
     /// Steps that were not accepted; for a method alone, those rejected by its error test.
     pub rejected: usize,
     /// Steps of a method whose equations were not solved.
@@ -89,6 +91,7 @@ pub struct Statistics {
 impl AddAssign for Statistics {
     fn add_assign(&mut self, more: Self) {
         self.steps += more.steps;
+        self.implicit_steps += more.implicit_steps;
         self.rejected += more.rejected;
         self.newton_failures += more.newton_failures;
         self.residuals += more.residuals;
