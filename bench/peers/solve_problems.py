@@ -7,7 +7,7 @@ import math
 TOLERANCES = [10.0 ** (-k / 2) for k in range(6, 27)]
 
 
-def andrews_parts(ns, q, v):
+def andrews_parts(ns, q, v, mom=0.033):
     """Mass matrix, forces and constraints of Andrews' squeezer; M w + G' lambda = f, g = 0."""
     sin, cos, sqrt = ns.sin, ns.cos, ns.sqrt
     m1, m2, m3, m4, m5, m6, m7 = 0.04325, 0.00365, 0.02373, 0.00706, 0.0705, 0.00706, 0.05498
@@ -16,7 +16,7 @@ def andrews_parts(ns, q, v):
     rr, d, ss, e, zt, zf, u = 0.007, 0.028, 0.035, 0.02, 0.04, 0.02, 0.04
     ra, da, sa, sb, sc, sd = 0.00092, 0.0115, 0.01874, 0.01043, 0.018, 0.02
     ea, fa, ta, tb, ua, ub = 0.01421, 0.01421, 0.02308, 0.00916, 0.01228, 0.00449
-    c0, l0, mom = 4530.0, 0.07785, 0.033
+    c0, l0 = 4530.0, 0.07785
     be, th, ga, ph, de, om, ep = q
     m = [[0.0] * 7 for _ in range(7)]
     m[0][0] = m1 * ra**2 + m2 * (rr**2 - 2 * da * rr * cos(th) + da**2) + i1 + i2
@@ -59,9 +59,9 @@ ANDREWS_START = [
 ]
 
 
-def andrews_accelerations(ns, q, v):
+def andrews_accelerations(ns, q, v, mom=0.033):
     """The matrix [M G'; G 0] and the right-hand side for accelerations and forces; None for zeros."""
-    m, f, g = andrews_parts(ns, q, v)
+    m, f, g = andrews_parts(ns, q, v, mom)
     jacobian = [[ns.diff(gi, qj) for qj in q] for gi in g]
     rates = [sum(jij * vj for jij, vj in zip(row, v)) for row in jacobian]
     curvature = [sum(ns.diff(r, qj) * vj for qj, vj in zip(q, v)) for r in rates]

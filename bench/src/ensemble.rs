@@ -97,14 +97,15 @@ pub fn run() {
     let peers = Peers::environment();
     match peers.solver("ensemble_heyoka.py", &["heyoka", "numpy"], &[]) {
         Ok(documents) => {
-            println!("## heyoka, 8 lanes on one core, 4000 pendulums");
+            println!("## heyoka, 8 lanes on one core, processor time");
             for document in documents {
-                let seconds = document["solve"].as_f64().unwrap_or(f64::NAN);
+                let number = |name: &str| document[name].as_f64().unwrap_or(f64::NAN);
                 println!(
-                    "tolerance {}: {} a run, after {:.2} s of compiling; x at the end of the first and the last: {}",
+                    "{} at tolerance {}: {} a run, after {:.2} s of compiling; at the end of the first and the last: {}",
+                    document["problem"],
                     document["tolerance"],
-                    time(seconds * 1e9 / 4000.0),
-                    document["setup"].as_f64().unwrap_or(f64::NAN),
+                    time(number("solve") * 1e9 / number("runs")),
+                    number("setup"),
                     document["values"]
                 );
             }

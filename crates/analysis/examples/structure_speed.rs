@@ -122,9 +122,10 @@ fn main() {
     for links in [1000, 20_000, 40_000] {
         let model = chain(links);
         report("pendulum-chain", model.equations.len(), 5, || {
-            Structure::of_model(&model).expect("a transversal")
+            Structure::of_signature(SignatureMatrix::from_model(&model)).expect("a transversal")
         });
-        let structure = Structure::of_model(&model).expect("a transversal");
+        let structure =
+            Structure::of_signature(SignatureMatrix::from_model(&model)).expect("a transversal");
         let system = System::new(&model).expect("a system");
         let start = Instant::now();
         let jacobian =

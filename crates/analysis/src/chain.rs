@@ -9,6 +9,7 @@ use crate::outcome::Because;
 use crate::reduction::{Conclusion, Constancy, Noise, SEEN, decided};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
+use crate::tolerances::ROUNDING;
 use daelight_linalg::{AngleRule, GapRule, RankDecision, RankRule, Values};
 use std::fmt;
 
@@ -109,7 +110,7 @@ fn run<M: Dense>(
     let mut before: Option<Projectors<M>> = None;
     loop {
         let k = levels.len();
-        let reference = if k == 0 && size_e > 1e-13 * size_b {
+        let reference = if k == 0 && size_e > ROUNDING * size_b {
             size_e
         } else {
             larger

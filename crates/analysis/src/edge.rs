@@ -5,11 +5,10 @@
 
 use crate::System;
 use crate::initial::{TaylorJet, nominal};
+use crate::tolerances::ROUNDING;
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 use daelight_lang::Symbol;
 
-/// An argument is at the edge when its distance from it is below this part of its terms.
-const EDGE: f64 = 1e-13;
 /// Longest text of an expression, in bytes.
 const MAX_TEXT: usize = 80;
 
@@ -158,7 +157,7 @@ pub(crate) fn edges(system: &System, time: f64, jet: &TaylorJet) -> Vec<Edge> {
                 Domain::UnitInterval => (1.0 - value.abs(), 1.0),
             };
             let is_known = found.iter().any(|(known, _)| *known == id);
-            if is_known || !held.iter().any(|&id| moves(id)) || distance.abs() > EDGE * size {
+            if is_known || !held.iter().any(|&id| moves(id)) || distance.abs() > ROUNDING * size {
                 continue;
             }
             let text = |expr| {

@@ -4,7 +4,7 @@ use crate::System;
 use crate::locus::{BlockLoci, Factor, Locus, Nature};
 use crate::singular_loci::{Source, plain};
 use daelight_algebra::real::Univariate;
-use daelight_algebra::{Budget, IBig, Polynomial, RBig, integer, squarefree};
+use daelight_algebra::{Budget, Polynomial, RBig, integer, squarefree};
 use daelight_expr::{ExprId, Walker};
 use daelight_lang::Symbol;
 use std::time::Instant;
@@ -100,13 +100,7 @@ fn zeros_of(
     };
     let coefficients = factor.polynomial.coefficients(quantity);
     let numbers: Vec<RBig> = coefficients.iter().map(|c| c.evaluate(value)).collect();
-    let common = numbers.iter().fold(IBig::ONE, |product, number| {
-        let denominator = IBig::from(number.denominator().clone());
-        let shared = integer::gcd(&product, &denominator);
-        product * (denominator / shared)
-    });
-    let whole = |number: &RBig| (number * RBig::from(common.clone())).numerator().clone();
-    let polynomial = Univariate::new(numbers.iter().map(whole).collect());
+    let polynomial = Univariate::of_rationals(&numbers);
     let generator = &locus.generators[quantity];
     let zeros = FactorZeros {
         factor: String::new(),

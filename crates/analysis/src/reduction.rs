@@ -8,6 +8,7 @@ use crate::dense::{Dense, Factors};
 use crate::outcome::{Because, Indices, Stage};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
+use crate::tolerances::ROUNDING;
 use daelight_linalg::{Doubt, GapRule, Mat, RankDecision, RankRule, Svd, Values};
 
 /// Coefficients that a null series must have, so that its Schur coefficients 0 to 2 are seen.
@@ -201,10 +202,10 @@ pub(crate) fn references<M: Dense>(series: &MatrixSeries<M>) -> (f64, f64) {
     let mut size_e = norm_2(series.e().coefficient(0));
     let mut size_a = norm_2(series.b().coefficient(0));
     // A matrix that vanishes at the point has no scale of its own.
-    if size_e < 1e-13 * size_a {
+    if size_e < ROUNDING * size_a {
         size_e = size_a;
     }
-    if size_a < 1e-13 * size_e {
+    if size_a < ROUNDING * size_e {
         size_a = size_e;
     }
     if size_e == 0.0 && size_a == 0.0 {

@@ -94,20 +94,23 @@ struct Compared<'a> {
     walker: Walker,
     /// What moves in expressions that were looked at before.
     moving: FastMap<Vec<ExprId>, Arc<[SymbolId]>>,
+    /// Values of the expressions at the points.
+    values: FastMap<ExprId, Samples>,
 }
+
+/// Points at which expressions are compared.
+const N_POINTS: usize = 6;
+
+type Samples = [f64; N_POINTS];
 
 impl Compared<'_> {
     /// How an expression is a multiple of one expression or of the difference of two, as their values at a few points say; `None` if it is
     /// not, or rests.
     fn multiple(&mut self, expr: ExprId, operands: &[ExprId]) -> Option<Multiple> {
-        let symbols = self.moving(&[expr]);
-        if symbols.is_empty() || symbols != self.moving(operands) {
-            return None;
-        }
-        let roots = [&[expr], operands].concat();
+        let (values, differences) = (self.samples(expr), self.difference(operands));
         let mut found: Option<(f64, bool, bool)> = None;
-        for values in self.samples(&roots) {
-            let quotient = values[0] / (values[1] - values.get(2).copied().unwrap_or(0.0));
+        for (value, difference) in values.into_iter().zip(differences) {
+            let quotient = value / difference;
             let (size, above) = (quotient.abs(), quotient > 0.0);
             found = match found {
                 _ if !(size.is_finite() && size > 0.0) => return None,
@@ -119,6 +122,11 @@ impl Compared<'_> {
                     Some((factor, positive || above, negative || !above))
                 }
             };
+        }
+        // Values tell most of them apart; what moves in an expression takes a walk through it.
+        let symbols = self.moving(&[expr]);
+        if symbols.is_empty() || symbols != self.moving(operands) {
+            return None;
         }
         match found? {
             (_, true, true) => Some(Multiple::OfSize),
@@ -140,38 +148,42 @@ impl Compared<'_> {
         &mut self,
         graph: &Graph,
         roots: &[PlacedRoot],
+        by_argument: &FastMap<ExprId, Vec<usize>>,
         branch: ExprId,
     ) -> Option<Ordering> {
+        let surface = operands(self.equations.graph(), branch)?;
         let mut side = None;
-        for root in roots {
-            let Some(multiple) = self.guards(root, branch) else {
+        for (&argument, places) in by_argument {
+            let Some(multiple) = self.multiple(argument, &surface) else {
                 continue;
             };
-            let is_around = conjoined(graph, root.taken).any(|relation| relation == branch);
-            let found = match multiple {
-                Multiple::Positive if is_around => Ordering::Greater,
-                Multiple::Negative if is_around => Ordering::Less,
-                _ => return None,
-            };
-            if side.is_some_and(|side| side != found) {
-                return None;
+            for &at in places {
+                let mut around = conjoined(graph, roots[at].taken);
+                let is_around = around.any(|relation| relation == branch);
+                let found = match multiple {
+                    Multiple::Positive if is_around => Ordering::Greater,
+                    Multiple::Negative if is_around => Ordering::Less,
+                    _ => return None,
+                };
+                if side.is_some_and(|side| side != found) {
+                    return None;
+                }
+                side = Some(found);
             }
-            side = Some(found);
         }
         side
     }
 
     /// Whether a choice has opposite signs where the surface of its condition does, as a flow that follows a difference: only then does
     /// what comes to rest from one side not leave on the other.
-    fn is_odd(&self, choice: ExprId, surface: &[ExprId]) -> bool {
-        let roots = [&[choice], surface].concat();
+    fn is_odd(&mut self, choice: ExprId, surface: &[ExprId]) -> bool {
         let mut signs = [None; 2];
-        for values in self.samples(&roots) {
-            let difference = values[1] - values.get(2).copied().unwrap_or(0.0);
-            let sign = values[0] > 0.0;
+        let (values, differences) = (self.samples(choice), self.difference(surface));
+        for (value, difference) in values.into_iter().zip(differences) {
+            let sign = value > 0.0;
             let known = &mut signs[usize::from(difference > 0.0)];
             // Neither zero nor undefined.
-            let has_sign = values[0].abs() > 0.0;
+            let has_sign = value.abs() > 0.0;
             if !has_sign || known.is_some_and(|known| known != sign) {
                 return false;
             }
@@ -180,18 +192,48 @@ impl Compared<'_> {
         matches!(signs, [Some(below), Some(above)] if below != above)
     }
 
-    /// The values of expressions at six points of numbers without a pattern, of both signs in turn; parameters have their own.
-    fn samples(&self, roots: &[ExprId]) -> impl Iterator<Item = Vec<f64>> {
-        (0..6_u32).map(move |attempt| {
-            let side = if attempt.is_multiple_of(2) { 1.0 } else { -1.0 };
-            let drawn = |k: usize| side * (1.5 + (0.7 * f64::from(attempt) + 1.3 * k as f64).sin());
-            let value = |symbol| match self.equations.slot(symbol) {
-                Slot::Parameter(index) => self.parameters[index as usize],
-                Slot::Variable { index, order } => drawn(1 + 2 * index as usize + order as usize),
-                _ => drawn(0),
-            };
-            self.equations.graph().evaluate(roots, value)
-        })
+    /// The values of one expression, or of the difference of two.
+    fn difference(&mut self, operands: &[ExprId]) -> Samples {
+        let mut values = self.samples(operands[0]);
+        if let Some(&other) = operands.get(1) {
+            let others = self.samples(other);
+            values
+                .iter_mut()
+                .zip(others)
+                .for_each(|(it, other)| *it -= other);
+        }
+        values
+    }
+
+    /// The values of an expression at points of numbers without a pattern, of both signs in turn; parameters have their own.
+    fn samples(&mut self, root: ExprId) -> Samples {
+        if let Some(known) = self.values.get(&root) {
+            return *known;
+        }
+        self.fill(&[root]);
+        self.values[&root]
+    }
+
+    /// Finds the values of all expressions below some.
+    fn fill(&mut self, roots: &[ExprId]) {
+        let (equations, parameters) = (self.equations, self.parameters);
+        let graph = equations.graph();
+        for &id in self.walker.reachable(graph, roots) {
+            if self.values.contains_key(&id) {
+                continue;
+            }
+            let values = std::array::from_fn(|attempt| match graph.node(id) {
+                Node::Symbol(symbol) => match equations.slot(symbol) {
+                    Slot::Parameter(index) => parameters[index as usize],
+                    Slot::Variable { index, order } => {
+                        drawn(attempt, 1 + 2 * index as usize + order as usize)
+                    }
+                    _ => drawn(attempt, 0),
+                },
+                _ => graph.node_value(id, |argument| self.values[&argument][attempt]),
+            });
+            self.values.insert(id, values);
+        }
     }
 
     /// Roots of the sizes of what branches decide by.
@@ -228,6 +270,12 @@ impl Compared<'_> {
         self.moving.insert(roots.to_vec(), Arc::clone(&symbols));
         symbols
     }
+}
+
+/// The number for a symbol at one of the points.
+fn drawn(attempt: usize, k: usize) -> f64 {
+    let side = if attempt.is_multiple_of(2) { 1.0 } else { -1.0 };
+    side * (1.5 + (0.7 * attempt as f64 + 1.3 * k as f64).sin())
 }
 
 /// Which expressions hold each one.
@@ -300,12 +348,15 @@ impl<'a> Signed<'a> {
 
 impl Equations {
     fn compared<'a>(&'a self, parameters: &'a [f64]) -> Compared<'a> {
-        Compared {
+        let mut compared = Compared {
             equations: self,
             parameters,
             walker: Walker::new(),
             moving: FastMap::default(),
-        }
+            values: FastMap::default(),
+        };
+        compared.fill(self.residuals());
+        compared
     }
 
     /// The arguments of all roots below some expressions.
@@ -428,7 +479,8 @@ impl Equations {
                 let arguments = node.arguments();
                 open.extend(arguments.map(|argument| (argument, taken, decides)));
                 if let Some(argument) = radicand(old, node)
-                    && !(decides && old.is_size(argument))
+                    // Nothing follows a root that only decides; ranges look at it, (R30).
+                    && !decides
                 {
                     found.push(PlacedRoot {
                         operation: id,
@@ -456,9 +508,13 @@ impl Equations {
             };
         };
         let mut compared = self.compared(parameters);
+        let mut by_argument: FastMap<ExprId, Vec<usize>> = FastMap::default();
+        for (at, root) in roots.iter().enumerate() {
+            by_argument.entry(root.argument).or_default().push(at);
+        }
         let mut guards: FastMap<ExprId, Ordering> = FastMap::default();
         for branch in tape.branches() {
-            let own = || compared.side_of_roots(&graph, &roots, branch);
+            let own = || compared.side_of_roots(&graph, &roots, &by_argument, branch);
             if let Some(side) = cut.get(&branch).copied().or_else(own) {
                 guards.insert(branch, side);
             }

@@ -7,6 +7,7 @@
 use crate::dense::Dense;
 use crate::reduction::SEEN;
 use crate::series::{MatrixSeries, Series};
+use crate::tolerances::BACKWARD;
 use daelight_linalg::Mat;
 
 /// The factors that make a system well scaled: equation i times `rows[i]`, unknown j in units of `columns[j]`, time in
@@ -393,7 +394,7 @@ fn fit_logarithms(entries: &[Entry], start: &Scaling) -> Vec<f64> {
     let mut size = first;
     // Exact arithmetic ends after as many steps as there are factors; a bound for large systems.
     for _ in 0..(last + 1).min(200) {
-        if size <= 1e-10 * first {
+        if size <= BACKWARD * first {
             break;
         }
         let change = apply(&direction);

@@ -9,6 +9,7 @@ use crate::locus::{BlockLoci, Factor, LocusOptions, Nature};
 use crate::repair::{Names, Repaired};
 use crate::series::MatrixSeries;
 use crate::structure::{Structure, SystemJacobian};
+use crate::tolerances::{DIFFERENCE, FLAT, HOLDS, NEAR};
 use crate::{Equations, System};
 use daelight_expr::{ExprId, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
@@ -299,7 +300,7 @@ fn distance(
         .map(|(&c, slope)| (slope * at.get(c).abs().max(1.0)).powi(2))
         .sum();
     // Where the gradient vanishes with the factor, as for a square, the factor itself tells.
-    here.abs() / square.sqrt().max(1e-3)
+    here.abs() / square.sqrt().max(NEAR)
 }
 
 /// The factors of all loci with a formula, in the order of [`singular_loci`], with their values at jets of some times.
@@ -510,7 +511,7 @@ fn gradient(
         .iter()
         .map(|&coordinate| {
             let at = moved.get(coordinate);
-            let step = 1e-6 * (1.0 + at.abs());
+            let step = DIFFERENCE * (1.0 + at.abs());
             moved.set(coordinate, at + step);
             let up = value(moved);
             moved.set(coordinate, at - step);
@@ -548,7 +549,7 @@ fn onto_zero(
         }
         let gradient = gradient(&value, moved, coordinates);
         let square: f64 = gradient.iter().map(|g| g * g).sum();
-        if here == 0.0 || (here.abs() <= 1e-14 * square.sqrt() && here.abs() >= last) {
+        if here == 0.0 || (here.abs() <= FLAT * square.sqrt() && here.abs() >= last) {
             return true;
         }
         if square == 0.0 || !square.is_finite() {
@@ -564,5 +565,5 @@ fn onto_zero(
             moved.set(coordinate, at - factor * slope * here / square);
         }
     }
-    value(moved).abs() <= 1e-12 * (1.0 + last)
+    value(moved).abs() <= HOLDS * (1.0 + last)
 }

@@ -10,6 +10,7 @@ use crate::reduction::Reduction;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
 use crate::structure::{Offsets, Structure};
+use crate::tolerances::HOLDS;
 use crate::{Equations, System};
 use daelight_expr::Walker;
 use daelight_lang::Symbol;
@@ -236,7 +237,7 @@ pub fn rest_point(system: &System, near: Spot<'_>) -> Option<TaylorJet> {
         for ((x, step), size) in x.iter_mut().zip(&step).zip(&sizes) {
             *x -= factor * step * size;
         }
-        if length <= 1e-12 || (length <= 1e-9 && length >= last) {
+        if length <= HOLDS || (length <= AT_REST && length >= last) {
             return Some(TaylorJet::at_rest(&x, 2));
         }
         last = length;

@@ -72,3 +72,15 @@ pub(crate) const ROUNDING: f64 = 1e-13;
 /// A sum is zero below this part of its terms, and a value below this part of those nearby: some thousand roundings. A rank that
 /// nearly falls, by less than this, cannot be told from one that does.
 pub(crate) const ZERO: f64 = 1e-11;
+
+/// Two times of an interval are one when they are closer than this part of it: Newton's method places a zero to 5e-11 and better.
+pub(crate) const SAME_INSTANT: f64 = 1e-11;
+
+/// Steps of difference quotients beside sizes: between the root of the rounding, best from one side, and its cube root, best from two.
+pub(crate) const DIFFERENCE: f64 = 1e-6;
+
+/// Distances and slopes below this are measured as if they were this large: a thousandth of a value of size 1.
+pub(crate) const NEAR: f64 = 1e-3;
+
+/// Pivots below this part of the largest are zero: rows that depend on each other, or a stage that selects nothing.
+pub(crate) const DEPENDENT: f64 = 1e-10;

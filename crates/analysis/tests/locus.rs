@@ -565,6 +565,49 @@ fn quotients_by_sines() {
     );
 }
 
+/// a + b cos q + c sin q has a zero where b² + c² >= a², and a x² + b x + c where b² >= 4 a c, whatever is a parameter: (20a).
+#[test]
+fn factors_without_real_zeros_are_no_loci() {
+    let mut random = Random(20_261_118);
+    let (mut n_zeros, mut n_none) = (0, 0);
+    for round in 0..200 {
+        let [a, b, c] = [0; 3].map(|_| (random.next() * 100.0).round() / 10.0);
+        if a == 0.0 || b == 0.0 || c == 0.0 {
+            continue;
+        }
+        let is_angle = round % 2 == 0;
+        let form = |a: &str, b: &str, c: &str| match is_angle {
+            true => format!("{a} + {b}*cos(q) + {c}*sin(q)"),
+            false => format!("{a}*q^2 + {b}*q + {c}"),
+        };
+        let has_zero = match is_angle {
+            true => b * b + c * c >= a * a,
+            false => b * b >= 4.0 * a * c,
+        };
+        let (declared, form) = match round % 4 {
+            0 | 1 => (
+                format!("parameter Real a = {a}, b = {b}, c = {c};"),
+                form("a", "b", "c"),
+            ),
+            _ => {
+                let [a, b, c] = [a, b, c].map(|number| format!("({number})"));
+                (String::new(), form(&a, &b, &c))
+            }
+        };
+        let text = format!(
+            "model M  {declared}  Real q, z;  equation  der(q) = 1;  ({form})*z = 1;  end M;"
+        );
+        let case = Case::new(&text, &LocusOptions::default()).expect("a structure");
+        let mut factors =
+            (case.loci.loci().iter()).flat_map(|l| &l.as_ref().expect("a formula").factors);
+        let told = factors.any(|factor| factor.nature == Nature::Variable);
+        assert_eq!(told, has_zero, "{text}");
+        n_zeros += usize::from(has_zero);
+        n_none += usize::from(!has_zero);
+    }
+    assert!(n_zeros > 30 && n_none > 30, "{n_zeros}, {n_none}");
+}
+
 /// The block of a matrix of expressions in one symbol.
 fn find(
     build: impl FnOnce(&mut Graph) -> Vec<Option<ExprId>>,

@@ -61,7 +61,7 @@ fn recomputed_references_come_out() {
     for case in cases() {
         let name = case["name"].as_str().expect("a name");
         let model = model(&text(&case));
-        let structure = Structure::of_model(&model).expect(name);
+        let structure = Structure::of_signature(SignatureMatrix::from_model(&model)).expect(name);
         let offsets = structure.offsets();
         assert_eq!(
             offsets.equation,
@@ -136,7 +136,8 @@ fn system_jacobian(model: &Model, structure: &Structure) -> SystemJacobian {
 
 /// Structural index and degrees of freedom of a library model.
 fn check(name: &str, index: usize, freedom: u64) -> Structure {
-    let structure = Structure::of_model(&library_model(name, &[])).expect(name);
+    let structure = Structure::of_signature(SignatureMatrix::from_model(&library_model(name, &[])))
+        .expect(name);
     assert_eq!(structure.structural_index(), index, "{name}");
     assert_eq!(structure.n_degrees_of_freedom(), freedom, "{name}");
     structure
@@ -205,7 +206,7 @@ fn the_arm_in_its_torques_is_singular_everywhere() {
     });
     assert_eq!(singular_blocks(&structure, &values).len(), 1);
     let model = library_model("robotic-arm", &[]);
-    let structure = Structure::of_model(&model).expect("regular");
+    let structure = Structure::of_signature(SignatureMatrix::from_model(&model)).expect("regular");
     let values = system_jacobian(&model, &structure).evaluate(|symbol| match symbol {
         Symbol::Unknown { unknown, order } => 0.3 + 0.17 * unknown as f64 + 0.4 * f64::from(order),
         _ => 0.1,
@@ -221,14 +222,14 @@ fn the_index_of_an_unknown_counts_what_it_is_computed_from() {
          equation der(x) = u; der(y) = v; der(u) = -f*x; der(v) = -f*y - 9.81; x^2 + y^2 = 1;
          a = x; b = der(x); c = u; d = f; der(e) = f; end M;",
     );
-    let structure = Structure::of_model(&model).expect("regular");
+    let structure = Structure::of_signature(SignatureMatrix::from_model(&model)).expect("regular");
     assert_eq!(structure.unknown_indices(), [1, 1, 2, 2, 3, 1, 2, 2, 3, 2]);
 }
 
 #[test]
 fn matrices_agree_with_the_pattern() {
     let model = library_model("andrews", &[]);
-    let structure = Structure::of_model(&model).expect("regular");
+    let structure = Structure::of_signature(SignatureMatrix::from_model(&model)).expect("regular");
     let values: Vec<f64> = (1..=structure.n_jacobian_entries())
         .map(|k| k as f64)
         .collect();
@@ -265,7 +266,7 @@ fn parameters_and_defined_inputs_are_filled_in() {
         "model M parameter Real k = 2; input Real u = sin(time); Real x;
          equation k*der(u)*der(x) = x; end M;",
     );
-    let structure = Structure::of_model(&model).expect("regular");
+    let structure = Structure::of_signature(SignatureMatrix::from_model(&model)).expect("regular");
     let jacobian = system_jacobian(&model, &structure);
     let at = |symbol: Symbol| match symbol {
         Symbol::Time => 0.5,
@@ -288,7 +289,8 @@ fn conditions_do_not_count() {
     assert_eq!(signature.order(0, 1), None);
     assert_eq!(signature.order(1, 1), None);
     assert_eq!(signature.order(1, 0), Some(1));
-    let singular = Structure::of_model(&model).expect_err("y is free");
+    let singular =
+        Structure::of_signature(SignatureMatrix::from_model(&model)).expect_err("y is free");
     assert_eq!(singular.balance.underdetermined[0].unknowns, [1]);
     assert_eq!(singular.balance.overdetermined[0].equations, [0, 1]);
     assert!(singular.to_string().contains("1 overdetermined"));
@@ -297,7 +299,8 @@ fn conditions_do_not_count() {
 #[test]
 fn rectangular_and_empty_models_have_an_outcome() {
     let empty = model("model M equation end M;");
-    let structure = Structure::of_model(&empty).expect("nothing is missing");
+    let structure =
+        Structure::of_signature(SignatureMatrix::from_model(&empty)).expect("nothing is missing");
     assert_eq!(structure.structural_index(), 0);
     assert_eq!(structure.n_degrees_of_freedom(), 0);
     assert!(structure.blocks().is_empty());
@@ -318,6 +321,18 @@ fn rectangular_and_empty_models_have_an_outcome() {
         "the entry (0, 1) lies outside the matrix"
     );
     assert!(SignatureMatrix::from_entries(1, 1, [(1, 0, 0)]).is_err());
-    assert!(Structure::of_model(&library_model("andrews-constraints", &[])).is_err());
-    assert!(Structure::of_model(&library_model("km-singular", &[])).is_ok());
+    assert!(
+        Structure::of_signature(SignatureMatrix::from_model(&library_model(
+            "andrews-constraints",
+            &[]
+        )))
+        .is_err()
+    );
+    assert!(
+        Structure::of_signature(SignatureMatrix::from_model(&library_model(
+            "km-singular",
+            &[]
+        )))
+        .is_ok()
+    );
 }

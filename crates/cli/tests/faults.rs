@@ -264,6 +264,84 @@ end Sides;";
     }
 }
 
+/// `solve` shows which components have too many or too few equations, and each place under its own text.
+#[test]
+fn solve_tells_what_does_not_match_in_components() {
+    let sources = "model Two
+  import Parts.Electrical.*;
+  SineVoltage a(V = 1);
+  SineVoltage b(V = 2);
+  Ground ground;
+  Resistor r(R = 1);
+equation
+  connect(a.p, b.p); connect(a.n, b.n); connect(a.n, ground.p);
+  connect(r.p, a.p); connect(r.n, a.n);
+end Two;
+";
+    let open = "model Open
+  Parts.Blocks.Gain gain(k = 2);
+end Open;
+";
+    for (text, words) in [
+        (sources, ["contradict", "<stdin>:3:15", "take part"]),
+        (open, ["`gain`", "<stdin>:2:21", "connect"]),
+    ] {
+        let output = daelight_with_input(&["solve", "-", "-q"], text.as_bytes());
+        assert_eq!(status(&output), 1, "{text}");
+        let said = stderr(&output);
+        for word in words {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        assert!(!said.contains("see `daelight check"), "{said}");
+    }
+}
+
+/// Every header of a message names the text and the first marked line below it.
+#[test]
+fn headers_name_the_lines_below_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let inside = "package Lib\n\n\n\n  model Pair extends Parts.Electrical.OnePort;\n    Parts.Electrical.ConstantVoltage a(V = 1);\n  equation\n\
+                  connect(p, a.p); connect(n, a.n);\n  end Pair;\nend Lib;\n";
+    std::fs::create_dir(folder.path().join("Lib")).expect("a folder");
+    std::fs::write(folder.path().join("Lib/package.mo"), inside).expect("a file");
+    let text = "model M
+  Parts.Electrical.SineVoltage s(V = 2, w = 3);
+  Lib.Pair pair;
+  Parts.Electrical.Ground ground;
+equation
+  connect(s.p, pair.p); connect(s.n, pair.n); connect(s.n, ground.p);
+end M;
+";
+    let library = folder.path().to_str().expect("a path");
+    let arguments = ["check", "-", "--library", library];
+    let said = stderr(&daelight_with_input(&arguments, text.as_bytes()));
+    let mut expected = None;
+    let mut n_headers = 0;
+    for line in said.lines() {
+        if let Some((_, place)) = line.split_once("─[ ") {
+            let place = place.trim_end_matches(" ]");
+            let text = if place.contains("package.mo") {
+                inside
+            } else {
+                text
+            };
+            let number = place
+                .rsplit(':')
+                .nth(1)
+                .and_then(|it| it.parse::<usize>().ok());
+            expected = number.map(|number| (number, text.lines().nth(number - 1)));
+        } else if let (Some((number, shown)), Some((left, right))) =
+            (expected, line.split_once(" │ "))
+            && left.trim().parse() == Ok(number)
+        {
+            assert_eq!(Some(right.trim()), shown.map(str::trim), "{said}");
+            n_headers += 1;
+            expected = None;
+        }
+    }
+    assert!(n_headers >= 2 && expected.is_none(), "{said}");
+}
+
 /// Fixed values of components are marked where the model gives them, not inside the library.
 #[test]
 fn fixed_values_of_components_are_marked_in_the_model() {

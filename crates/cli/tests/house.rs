@@ -137,7 +137,7 @@ fn a_structure_is_made_in_few_places() {
             }
         }
     }
-    at_most("constructions of a structure", &found, 3);
+    at_most("constructions of a structure", &found, 1);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn ranks_are_counted_in_linalg() {
             }
         }
     }
-    at_most("ranks counted outside linalg", &found, 7);
+    at_most("ranks counted outside linalg", &found, 0);
 }
 
 #[test]
@@ -183,9 +183,11 @@ fn thresholds_have_names_and_places() {
             ]
             .iter()
             .any(|kind| plain.contains(kind));
-            if plain.starts_with("const ") && is_number {
+            let is_named = plain.starts_with("const ");
+            if is_named && is_number {
                 constants.push(format!("{path}: {plain}"));
             } else if line.contains("1e-")
+                && !is_named
                 && !path.ends_with("tolerances.rs")
                 && !line.contains("assert")
             {
@@ -193,8 +195,8 @@ fn thresholds_have_names_and_places() {
             }
         }
     }
-    at_most("thresholds without a name", &inline, 125);
-    at_most("numeric constants", &constants, 720);
+    at_most("thresholds without a name", &inline, 79);
+    at_most("numeric constants", &constants, 719);
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn functions_fit_on_a_screen_or_two() {
             }
         }
     }
-    at_most("functions of more than 80 lines", &long, 46);
+    at_most("functions of more than 80 lines", &long, 45);
 }
 
 #[test]

@@ -238,3 +238,116 @@ fn roots_of_sizes_in_conditions_are_no_branch_points() {
         );
     }
 }
+
+/// A condition on x with a root that has no slope at x = 0, and whether it holds.
+type Rooted = (String, Box<dyn Fn(f64, f64) -> bool>);
+
+/// Roots of sizes within other functions, around the size c, which sways by a sin(w t).
+fn rooted(case: usize, c: f64, a: f64, w: f64) -> Rooted {
+    let sway = format!("{c} + {a}*sin({w}*time)");
+    let limit = move |t: f64| c + a * (w * t).sin();
+    match case % 10 {
+        0 => (
+            format!("sqrt(abs(x)) < {sway}"),
+            Box::new(move |x, t| x.abs().sqrt() < limit(t)),
+        ),
+        1 => (
+            format!("sqrt(abs(x))*sqrt(abs(x)) < {sway}"),
+            Box::new(move |x, t| x.abs() < limit(t)),
+        ),
+        2 => (
+            format!("exp(-sqrt(abs(x))) > exp(-({sway}))"),
+            Box::new(move |x, t| x.abs().sqrt() < limit(t)),
+        ),
+        3 => (
+            format!("abs(x)^0.3 < {sway}"),
+            Box::new(move |x, t| x.abs().powf(0.3) < limit(t)),
+        ),
+        4 => (
+            format!("log(1 + sqrt(abs(x))) < {sway}"),
+            Box::new(move |x, t| x.abs().sqrt().ln_1p() < limit(t)),
+        ),
+        5 => (
+            format!("max(x, 0)^(1/2) + sqrt(max(0, -x)) < {sway}"),
+            Box::new(move |x, t| x.abs().sqrt() < limit(t)),
+        ),
+        6 => (
+            format!("(x^2)^0.25 < {sway}"),
+            Box::new(move |x, t| x.abs().sqrt() < limit(t)),
+        ),
+        7 => (
+            format!("sqrt(x^2) < {sway}"),
+            Box::new(move |x, t| x.abs() < limit(t)),
+        ),
+        8 => (
+            format!("abs(min(sqrt(sqrt(abs(x))), 1) - {c}) < {}*({sway})", 0.5),
+            Box::new(move |x, t| (x.abs().powf(0.25).min(1.0) - c).abs() < 0.5 * limit(t)),
+        ),
+        _ => (
+            format!("sign(x)*sqrt(abs(x)) < {sway}"),
+            Box::new(move |x, t| x.signum() * x.abs().sqrt() < limit(t)),
+        ),
+    }
+}
+
+/// The time up to an end at which a condition holds along x = a cos(w t + p), from samples with bisected edges.
+fn time_held(holds: &dyn Fn(f64) -> bool, end: f64) -> f64 {
+    const N: usize = 400_000;
+    let at = |i: usize| end * i as f64 / N as f64;
+    let mut sum = 0.0;
+    for i in 0..N {
+        let (mut low, mut high) = (at(i), at(i + 1));
+        let (before, behind) = (holds(low), holds(high));
+        if before != behind {
+            for _ in 0..60 {
+                let middle = 0.5 * (low + high);
+                if holds(middle) == before {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+        }
+        sum += match (before, behind) {
+            (true, true) => at(i + 1) - at(i),
+            (true, false) => low - at(i),
+            (false, true) => at(i + 1) - low,
+            (false, false) => 0.0,
+        };
+    }
+    sum
+}
+
+/// Whatever the function around a root of a size in a condition, its switches are met on both sides of zero.
+#[test]
+fn roots_of_sizes_within_conditions_decide_on_both_sides_of_zero() {
+    let mut random = Random(53);
+    for case in 0..80 {
+        let (amplitude, w) = (random.between(1.0, 2.5), random.between(1.0, 3.0));
+        let phase = random.between(0.0, 6.0);
+        let (c, a) = (random.between(0.3, 0.9), random.between(0.05, 0.15));
+        let (condition, holds) = rooted(case, c, a, random.between(0.5, 3.0));
+        let held = match case / 10 % 3 {
+            0 => format!("if {condition} then 1 else 0"),
+            1 => format!("if not ({condition}) then 0 else 1"),
+            _ => format!("if time < 100 then (if {condition} then 1 else 0) else 0"),
+        };
+        let x = move |t: f64| amplitude * (w * t + phase).cos();
+        let text = format!(
+            "model Rooted Real x(start = {}, fixed = true), s(start = 0, fixed = true); equation der(x) = -{}*sin({w}*time + {phase}); der(s) = {held}; end Rooted;",
+            x(0.0),
+            amplitude * w
+        );
+        let end = random.between(2.0, 4.0);
+        let wanted = time_held(&|t| holds(x(t), t), end);
+        let method = METHODS[(case + case / 10) % 4];
+        let told = end.to_string();
+        let (code, found) = json_of(&text, &["solve", "-", "--to", &told, "--method", method]);
+        assert_eq!(code, 0, "{method}: {}\n{text}", found["message"]);
+        let s = found["final"]["s"].as_f64().expect("a value");
+        assert!(
+            (s - wanted).abs() < 1e-5,
+            "{method} {end}: {s}, not {wanted}\n{text}"
+        );
+    }
+}

@@ -82,10 +82,12 @@ impl Tape {
             .collect()
     }
 
-    /// The operations that are not linear in what follows more than time; none if all of them are polynomials.
-    pub fn features(&self) -> Vec<Register> {
+    /// The operations that are not linear in what follows more than time, and the sums of them; none if all of them are polynomials.
+    pub fn features(&self) -> (Vec<Register>, Vec<Register>) {
         let mut of_time = vec![false; self.ops.len()];
-        let mut found = Vec::new();
+        let moves = self.move_roots();
+        let mut curved = vec![false; self.ops.len()];
+        let (mut found, mut sums) = (Vec::new(), Vec::new());
         let mut is_polynomial = true;
         for (register, op) in self.ops.iter().enumerate() {
             if op.code == Code::Input {
@@ -94,24 +96,53 @@ impl Tape {
             }
             let mut operands = op.operands().filter(|&o| !op.is_auxiliary_operand(o));
             of_time[register] = operands.all(|o| of_time[o] || !self.ops[o].moving);
-            if !op.moving || op.auxiliary || of_time[register] || op.code.is_branch() {
+            let is_smooth = op.moving && !op.code.is_branch() && moves[register];
+            if !is_smooth || op.auxiliary || of_time[register] {
                 continue;
             }
+            curved[register] = op.operands().any(|o| curved[o]);
             match op.code {
+                // Two steps that differ in place make a pulse.
+                Code::Add | Code::Sub if curved[op.a as usize] && curved[op.b as usize] => {
+                    sums.push(Register(register as u32));
+                }
                 Code::Constant | Code::Neg | Code::Add | Code::Sub | Code::Scale => {}
                 Code::DivBy | Code::PowZero | Code::Select => {}
                 Code::And | Code::Or | Code::Not => {}
-                Code::Mul | Code::Square => found.push(Register(register as u32)),
+                Code::Mul | Code::Square => {
+                    curved[register] = true;
+                    found.push(Register(register as u32));
+                }
                 _ => {
                     is_polynomial = false;
+                    curved[register] = true;
                     found.push(Register(register as u32));
                 }
             }
         }
         if is_polynomial {
             found.clear();
+            sums.clear();
         }
-        found
+        (found, sums)
+    }
+
+    /// Whether each register moves a root; those that only conditions read do not.
+    fn move_roots(&self) -> Vec<bool> {
+        let mut moves = vec![false; self.ops.len()];
+        for &root in &self.roots {
+            moves[root as usize] = true;
+        }
+        for (register, op) in self.ops.iter().enumerate().rev() {
+            let hands_on =
+                !op.code.is_branch() || matches!(op.code, Code::Abs | Code::Min | Code::Max);
+            if moves[register] && hands_on {
+                for operand in op.operands() {
+                    moves[operand] = true;
+                }
+            }
+        }
+        moves
     }
 
     fn forcing_at(&self, register: usize, decides: bool) -> Forcing {

@@ -170,6 +170,8 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Whether the node is defined for all real values of the symbols below it.
     total: Vec<bool>,
+    /// Whether the node is never negative where it has a value, as it is written.
+    sizes: Vec<bool>,
     /// Ids only: the nodes they are looked up by stand in `nodes`.
     interned: HashTable<ExprId>,
     /// For each node, its first users by which they are found again: see [`Graph::find`].
@@ -178,6 +180,13 @@ pub struct Graph {
     symbols: Vec<Option<ExprId>>,
     /// The operations that numbers were folded from: see [`Graph::folded_from`].
     folded: FastMap<ExprId, Node>,
+}
+
+/// The decimal of fifteen digits next to a number, where rounding of one operation does not tell them apart: 0.1*3 is 0.3.
+fn short(value: f64) -> f64 {
+    let decimal: f64 = format!("{value:.14e}").parse().unwrap_or(value);
+    let is_same = (decimal - value).abs() <= f64::EPSILON * value.abs();
+    if is_same { decimal } else { value }
 }
 
 impl Graph {
@@ -218,18 +227,11 @@ impl Graph {
         self.nodes[id.index()]
     }
 
-    /// Whether an expression is never negative as it is written: a size, or a square.
+    /// Whether an expression is never negative where it has a value, as it is written: a size, a square, sums and products of them.
     ///
     /// Its root has a value everywhere. In a condition that is all there is to ask: `sqrt(abs(x)) < 1` holds on both sides of x = 0.
     pub fn is_size(&self, id: ExprId) -> bool {
-        match self.node(id) {
-            Node::Unary(UnaryOp::Abs, _) => true,
-            Node::Binary(BinaryOp::Mul, a, b) => a == b || self.is_size(a) && self.is_size(b),
-            Node::Binary(BinaryOp::Pow, _, power) => self
-                .as_constant(power)
-                .is_some_and(|power| power % 2.0 == 0.0),
-            _ => self.as_constant(id).is_some_and(|value| value >= 0.0),
-        }
+        self.sizes[id.index()]
     }
 
     /// The number, if the node is one.
@@ -304,31 +306,46 @@ impl Graph {
 
     fn push(&mut self, node: Node) -> ExprId {
         let total = self.node_is_total(node);
+        let is_size = self.node_is_size(node);
         let id = ExprId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(node);
         self.total.push(total);
+        self.sizes.push(is_size);
         self.users.push(Users::default());
         id
+    }
+
+    fn node_is_size(&self, node: Node) -> bool {
+        let both = |a, b| self.is_size(a) && self.is_size(b);
+        match node {
+            Node::Constant(bits) => f64::from_bits(bits) >= 0.0,
+            Node::Unary(UnaryOp::Abs | UnaryOp::Sqrt | UnaryOp::Exp | UnaryOp::Cosh, _) => true,
+            Node::Binary(BinaryOp::Mul, a, b) => a == b || both(a, b),
+            Node::Binary(BinaryOp::Add | BinaryOp::Div | BinaryOp::Min, a, b) => both(a, b),
+            Node::Binary(BinaryOp::Max, a, b) => self.is_size(a) || self.is_size(b),
+            Node::Binary(BinaryOp::Pow, a, power) => {
+                let is_even = |power: f64| power % 2.0 == 0.0;
+                self.is_size(a) || self.as_constant(power).is_some_and(is_even)
+            }
+            Node::Select(_, a, b) => both(a, b),
+            _ => false,
+        }
     }
 
     fn node_is_total(&self, node: Node) -> bool {
         node.arguments().all(|argument| self.is_total(argument))
             && match node {
+                Node::Unary(UnaryOp::Sqrt, a) => self.is_size(a),
                 Node::Unary(op, _) => !matches!(
                     op,
-                    UnaryOp::Sqrt
-                        | UnaryOp::Log
-                        | UnaryOp::Log10
-                        | UnaryOp::Tan
-                        | UnaryOp::Asin
-                        | UnaryOp::Acos
+                    UnaryOp::Log | UnaryOp::Log10 | UnaryOp::Tan | UnaryOp::Asin | UnaryOp::Acos
                 ),
                 Node::Binary(BinaryOp::Div | BinaryOp::Atan2, _, b) => {
                     self.as_constant(b).is_some_and(|value| value != 0.0)
                 }
-                Node::Binary(BinaryOp::Pow, _, b) => self
+                Node::Binary(BinaryOp::Pow, a, b) => self
                     .as_constant(b)
-                    .is_some_and(|value| value >= 0.0 && value.fract() == 0.0),
+                    .is_some_and(|value| value >= 0.0 && (value.fract() == 0.0 || self.is_size(a))),
                 _ => true,
             }
     }
@@ -416,12 +433,20 @@ impl Graph {
             (UnaryOp::Sqrt, Node::Binary(..)) => match self.cut_at_zero(a, 0) {
                 Some((holds, rest)) => {
                     let (root, zero) = (self.unary(op, rest), self.constant(0.0));
-                    self.select(holds, root, zero)
+                    let cut = self.select(holds, root, zero);
+                    self.note_root(cut, a)
                 }
                 None => self.intern(Node::Unary(op, a)),
             },
             _ => self.intern(Node::Unary(op, a)),
         }
+    }
+
+    /// Keeps of a choice that it is the root of something: it is never negative, and has a value where that is a size.
+    fn note_root(&mut self, choice: ExprId, radicand: ExprId) -> ExprId {
+        self.sizes[choice.index()] = true;
+        self.total[choice.index()] |= self.is_size(radicand) && self.is_total(radicand);
+        choice
     }
 
     /// `max(0, u)`, perhaps times or over something, as the condition under which it is u, and what it is then. A root or a broken
@@ -461,6 +486,10 @@ impl Graph {
         if let (Some(left), Some(right)) = (left, right) {
             let folded = apply_binary(op, left, right);
             if folded.is_finite() {
+                let folded = match op {
+                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => short(folded),
+                    _ => folded,
+                };
                 return self.folded(folded, Node::Binary(op, a, b));
             }
         }
@@ -473,7 +502,8 @@ impl Graph {
         {
             let power = self.binary(op, rest, b);
             let zero = self.constant(0.0);
-            return self.select(holds, power, zero);
+            let cut = self.select(holds, power, zero);
+            return self.note_root(cut, a);
         }
         // The first spelling of a sum or product is kept, for readable output.
         self.intern(Node::Binary(op, a, b))

@@ -74,6 +74,7 @@ pub(crate) fn lower(
             slots: Vec::new(),
             roots: Vec::with_capacity(roots.len()),
             branches: Vec::new(),
+            total: Vec::new(),
             leads: Vec::new(),
             root_leads: Vec::new(),
             max_lead: 0,
@@ -134,6 +135,8 @@ impl Lowering<'_> {
         let extra = if moving && code.is_branch() {
             let next = self.next();
             self.tape.branches.push(next);
+            let mut operands = self.graph.node(expr).arguments();
+            (self.tape.total).push(operands.all(|operand| self.graph.is_total(operand)));
             self.tape.branches.len() as u32 - 1
         } else {
             NONE

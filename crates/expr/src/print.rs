@@ -320,6 +320,10 @@ mod tests {
             },
             "(x^y)^z",
         );
+    }
+
+    #[test]
+    fn negative_numbers_and_choices_have_parentheses() {
         check(
             |g, [x, y, _]| {
                 let c = g.constant(-2.0);

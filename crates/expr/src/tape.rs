@@ -209,6 +209,8 @@ pub struct Tape {
     pub(crate) roots: Vec<u32>,
     /// Registers of the branch operations that move, in ascending order.
     pub(crate) branches: Vec<u32>,
+    /// Whether what each of them decides by has a value everywhere, as it is written.
+    pub(crate) total: Vec<bool>,
     /// How many orders the register runs ahead of the stage; see [`Tape::compile_staged`].
     pub(crate) leads: Vec<u32>,
     pub(crate) root_leads: Vec<u32>,

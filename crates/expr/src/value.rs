@@ -19,6 +19,8 @@ pub struct Branches {
     held: bool,
     /// Branches that keep their side while the others follow the values.
     pinned: Vec<bool>,
+    /// Branches whose operands have values everywhere: where they have none with the sides held, that is no news.
+    total: Vec<bool>,
 }
 
 impl Branches {
@@ -27,6 +29,7 @@ impl Branches {
             sides: vec![Ordering::Equal; tape.branches.len()],
             held: false,
             pinned: vec![false; tape.branches.len()],
+            total: tape.total.clone(),
         }
     }
 
@@ -81,7 +84,8 @@ impl Branches {
         }
         let side = &mut self.sides[branch as usize];
         if self.held || self.pinned[branch as usize] {
-            return (!left.is_nan() && !right.is_nan()).then_some(*side);
+            let is_known = self.total[branch as usize] || !left.is_nan() && !right.is_nan();
+            return is_known.then_some(*side);
         }
         *side = found.unwrap_or(Ordering::Equal);
         found

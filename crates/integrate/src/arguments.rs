@@ -110,6 +110,12 @@ fn critical(graph: &Graph, node: Node) -> Option<(ExprId, Form)> {
     }
 }
 
+/// The argument of a root, of a broken power or of a logarithm.
+pub(crate) fn radicand(graph: &Graph, node: Node) -> Option<ExprId> {
+    let (argument, form) = critical(graph, node)?;
+    (form == Form::Radicand).then_some(argument)
+}
+
 /// All arguments of some equations that must not vanish and may do so, each once, and one tape for all of them.
 ///
 /// What stands in a branch of an `if` is left out, since the condition usually guards it, but for roots that no condition looks at.

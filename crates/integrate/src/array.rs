@@ -14,7 +14,7 @@ use crate::tolerances::{DIP, MAX_HALVINGS, MAX_RESIDUAL, REJECT};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Column, Finder, Limits, Selection, TaylorJet};
-use daelight_linalg::Svd;
+use daelight_linalg::{ConditionRule, GapRule, Svd};
 use daelight_stiff::Statistics;
 use std::time::{Duration, Instant};
 
@@ -31,10 +31,9 @@ const MAX_EXTRA: usize = 6;
 const LOW: usize = 4;
 
 /// Singular values below this part of the greatest are zero; those up to [`CLEAR`] leave the rank unclear, and so does a
-/// step to the first zero that is less than [`GAP`].
+/// step to the first zero that is less than that of [`GapRule`].
 const ZERO: f64 = 1e-11;
 const CLEAR: f64 = 1e-9;
-const GAP: f64 = 1e3;
 
 /// Why a run does not begin where ranks are not decided.
 const UNCLEAR: &str = "the singular values of the derivative array leave no gap at the start, so its ranks are unknown";
@@ -206,14 +205,8 @@ impl<'a> ArrayRun<'a> {
         let (matrix, _) = self.finder.matrix(selection, jet)?;
         self.statistics.jacobians += 1;
         self.svd.factor(matrix.view()).ok()?;
-        let values = self.svd.singular_values();
-        let greatest = values.first().copied().unwrap_or(0.0);
-        let rank = values.iter().filter(|s| **s > ZERO * greatest).count();
-        let least = rank
-            .checked_sub(1)
-            .map_or(f64::INFINITY, |last| values[last]);
-        let next = values.get(rank).copied().unwrap_or(0.0);
-        (least > CLEAR * greatest && least > GAP * next).then_some(rank)
+        let rule = ConditionRule::new(ZERO).with_band(CLEAR, GapRule::LEAST_RATIO);
+        self.svd.rank(&rule).decided()
     }
 
     /// Degrees of freedom, and how many coefficients the values determine, (16).

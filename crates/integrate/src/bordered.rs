@@ -3,7 +3,7 @@
 //! The bordered system (14) of `docs/theory/integration.md`.
 
 use daelight_analysis::dense::Dense;
-use daelight_linalg::{Lu, Mat, Svd};
+use daelight_linalg::{ConditionRule, Lu, Mat, Svd};
 
 /// Singular values of a scaled matrix below this count as zero at a point located on a series.
 const FLAT: f64 = 1e-5;
@@ -30,8 +30,7 @@ impl Bordered {
         let n = matrix.nrows();
         let mut svd = Svd::new();
         svd.factor(matrix.view()).ok()?;
-        let flat = svd.singular_values().iter().filter(|s| **s < FLAT);
-        let rank = n - flat.count().max(1);
+        let rank = svd.rank(&ConditionRule::of(1.0, FLAT)).rank.min(n - 1);
         let left = svd.left_null_basis(rank).ok()?.to_owned();
         let right = svd.kernel_basis(rank).ok()?.to_owned();
         let mut bordered = Mat::zeros(2 * n - rank, 2 * n - rank);

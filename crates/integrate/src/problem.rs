@@ -1,6 +1,6 @@
 //! What is integrated: square equations with their structure, parameters and compiled tapes.
 
-use crate::arguments::{Argument, critical_arguments};
+use crate::arguments::{Argument, critical_arguments, radicand};
 use crate::blocks::BlockSolver;
 use crate::code::SharedCode;
 use daelight_analysis::dae::{Anywhere, BlockForm};
@@ -103,6 +103,8 @@ pub struct Problem {
     phase_tape: Arc<Tape>,
     /// On which sides of the branches of the residuals roots begin.
     root_sides: Arc<[Option<Ordering>]>,
+    /// Whether the functions that decide the branches of the residuals hold roots that are not watched.
+    rooted: Arc<[bool]>,
     /// What expressions that were made here are in the text.
     written: Arc<FastMap<ExprId, ExprId>>,
     /// Functions of time alone, and their tape.
@@ -189,14 +191,20 @@ impl Problem {
         let entries = SystemJacobian::new(&equations, &structure, parameters);
         let roots = equations.roots_in_choices(&residuals, parameters, &conditions);
         let (mut arguments, argument_tape) = critical_arguments(&equations, roots.unguarded);
+        let rooted = rooted(&equations, &arguments);
         for argument in &mut arguments {
             for expr in [&mut argument.operation, &mut argument.argument] {
                 *expr = written.get(expr).copied().unwrap_or(*expr);
             }
         }
-        let forcing = residuals.forcing();
+        // Ranges look at what decides and has no series.
+        let mut forcing = residuals.forcing();
+        forcing.retain(|function| !(function.decides && rooted[function.expr.index()]));
         let functions: Vec<ExprId> = forcing.iter().map(|function| function.expr).collect();
         let phases = phases(&equations, &structure, entries.entries());
+        let rooted: Vec<bool> = (residuals.branches())
+            .map(|branch| rooted[branch.index()])
+            .collect();
         let problem = Self {
             phase_tape: Arc::new(equations.compile(&phases)),
             jacobian: Arc::new(equations.compile(entries.entries())),
@@ -204,6 +212,7 @@ impl Problem {
             arguments: arguments.into(),
             argument_tape: Arc::new(argument_tape),
             root_sides: roots.sides.into(),
+            rooted: rooted.into(),
             written: Arc::new(written),
             forcing: forcing.into(),
             forcing_tape: Arc::new(equations.compile(&functions)),
@@ -357,6 +366,11 @@ impl Problem {
         self.root_sides[branch]
     }
 
+    /// Whether the function that decides a branch holds roots that are not watched, such as `sqrt(abs(x))` in a condition.
+    pub(crate) fn is_rooted(&self, branch: usize) -> bool {
+        self.rooted[branch]
+    }
+
     /// The functions of time alone in the residuals.
     pub(crate) fn forcing(&self) -> &[Forcing] {
         &self.forcing
@@ -416,6 +430,21 @@ impl Problem {
             }
         }
     }
+}
+
+/// For each expression whether it holds a root, a broken power or a logarithm whose argument is not watched.
+fn rooted(equations: &Equations, watched: &[Argument]) -> Vec<bool> {
+    let graph = equations.graph();
+    let watched: FastMap<ExprId, ()> = watched.iter().map(|one| (one.argument, ())).collect();
+    let mut rooted = vec![false; graph.len()];
+    for &id in Walker::new().reachable(graph, equations.residuals()) {
+        let node = graph.node(id);
+        let own = radicand(graph, node).is_some_and(|argument| {
+            graph.as_constant(argument).is_none() && !watched.contains_key(&argument)
+        });
+        rooted[id.index()] = own || node.arguments().any(|argument| rooted[argument.index()]);
+    }
+    rooted
 }
 
 /// The arguments of sines and cosines in the diagonal blocks that unknowns drive, each once.

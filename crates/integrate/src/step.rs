@@ -3,6 +3,7 @@
 use crate::options::Tolerances;
 use crate::outcome::RatioFit;
 use crate::problem::Problem;
+use crate::stiffness::{factorial_root, is_bound, is_readable};
 use crate::tolerances::CONFIRM_LEAST;
 
 /// Algebraic unknowns are not carried on, so ten times the tolerance serves them; with it the dense output of the
@@ -74,6 +75,8 @@ pub(crate) struct StepRule {
     /// The greatest weighted coefficient for each exponent, and that of the values alone.
     worst: Vec<f64>,
     worst_value: Vec<f64>,
+    /// (K!)^(1/K) of the last orders K, by offset.
+    pub roots: Vec<f64>,
     /// What steps and reaches make of terms, by offset.
     ratios: Vec<[Ratio; 2]>,
 }
@@ -118,6 +121,7 @@ impl StepRule {
             falling: (0..=max_d).map(falling).collect(),
             worst: vec![0.0; n_stages + max_d + 1],
             worst_value: vec![0.0; n_stages + max_d + 1],
+            roots: (0..=max_d).map(|d| factorial_root(n_stages + d)).collect(),
             ratios: vec![Default::default(); max_d + 1],
         }
     }
@@ -240,9 +244,22 @@ impl StepRule {
 
     /// Whether the mode of the unknown that bounds a step of length h decays and is what bounds it.
     pub fn is_stiff(&self, series: &[f64], h: f64) -> bool {
-        let tops: Vec<usize> = self.offsets.iter().map(|d| self.n_stages + d).collect();
-        let sizes: Vec<f64> = (0..self.n).map(|j| self.size(series, 0, j)).collect();
-        crate::stiffness::is_stiff(series, &tops, &sizes, h)
+        let last = |j: usize| {
+            let top = self.n_stages + self.offsets[j];
+            let size = self.size(series, 0, j);
+            let term = |m: usize| (series[m * self.n + j] * h.powi(m as i32)).abs() / size;
+            term(top).max(term(top - 1))
+        };
+        let readable = (0..self.n).filter(|&j| is_readable(self.n_stages + self.offsets[j]));
+        let terms = readable.map(|j| (j, last(j)));
+        let bounding = terms.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        bounding.is_some_and(|(j, _)| self.is_bound_by(j, |m| series[m * self.n + j], h))
+    }
+
+    /// The same for an unknown that bounds a step, with its coefficients.
+    pub fn is_bound_by(&self, unknown: usize, coefficient: impl Fn(usize) -> f64, h: f64) -> bool {
+        let d = self.offsets[unknown];
+        is_bound((self.n_stages + d, self.roots[d]), coefficient, h)
     }
 
     /// Whether a derivative of an unknown occurs.

@@ -125,3 +125,57 @@ fn runs_side_by_side_are_those_alone_bit_by_bit() {
         }
     }
 }
+
+/// Compares whole solutions of runs side by side with those alone; how many came to their ends beside others, and all ends of an unknown.
+fn compare(mut ensemble: Ensemble, values: &[f64], unknown: usize) -> (usize, Vec<f64>) {
+    let starts: Vec<_> = values.iter().map(|&value| ensemble.start(value)).collect();
+    let alone: Vec<_> = (starts.iter())
+        .map(|(problem, start)| ensemble.alone(problem, start, 1e-8))
+        .collect();
+    let starts: Vec<LaneStart> = starts.into_iter().map(|(_, start)| start).collect();
+    let settings = LaneSettings {
+        width: 16,
+        is_dense: true,
+    };
+    let ends = ensemble.together(&starts, settings, 1e-8);
+    let stayed = |(end, (_, trajectory)): (&LaneEnd, &(StopReason, Trajectory))| {
+        let reached = end.reached.as_ref().ok();
+        if let Some(reached) = reached {
+            assert_eq!(reached.trajectory, *trajectory, "run {}", end.number);
+        }
+        usize::from(reached.is_some())
+    };
+    let n_stayed = ends.iter().zip(&alone).map(stayed).sum();
+    let last = |(_, trajectory): &(StopReason, Trajectory)| {
+        let value = trajectory.evaluate(ensemble.end, unknown, 0);
+        value.expect("the end")
+    };
+    (n_stayed, alone.iter().map(last).collect())
+}
+
+#[test]
+fn runs_with_functions_are_those_alone_bit_by_bit() {
+    // Sines, roots, quotients by unknowns and by numbers of parameters.
+    let text = "model Mixed  parameter Real a = 1;  Real p(start = 1, fixed = true), q(start = 0, fixed = true), r;
+        equation  der(p) = q;  der(q) = -a/3*sin(p)*r/(1 + p^2) - exp(-q^2)/sqrt(a);  r = sqrt(2 + q^2)*cos(p/a);  end Mixed;";
+    let values: Vec<f64> = (0..37).map(|k| 0.7 + 0.06 * f64::from(k)).collect();
+    let (n_stayed, _) = compare(Ensemble::new(text, "a", 2.0), &values, 0);
+    assert!(n_stayed > 30, "{n_stayed}");
+}
+
+#[test]
+fn narrow_features_are_not_stepped_over_side_by_side() {
+    // Nothing of the bell at s = c is in the coefficients at s = 0; its area is w sqrt(pi).
+    let text = "model Bell  parameter Real c = 5, w = 0.01;  Real x(start = 0, fixed = true), s(start = 0, fixed = true);
+        equation  der(s) = 1;  der(x) = exp(-((s - c)/w)^2);  end Bell;";
+    let values: Vec<f64> = (0..33).map(|k| 1.0 + 0.25 * f64::from(k)).collect();
+    let ensemble = Ensemble::new(text, "c", 10.0);
+    let unknown = (ensemble.reduced.kept_unknowns().iter())
+        .position(|&kept| ensemble.system.unknowns()[kept].name == "x");
+    let (n_stayed, ends) = compare(ensemble, &values, unknown.expect("it is kept"));
+    let area = 0.01 * std::f64::consts::PI.sqrt();
+    for (x, c) in ends.iter().zip(&values) {
+        assert!((x - area).abs() < 1e-6 * area, "{x} at c = {c}");
+    }
+    assert!(n_stayed > 0, "{n_stayed}");
+}

@@ -115,6 +115,57 @@ fn pulses_of_time_are_not_stepped_over() {
     }
 }
 
+/// x' = 1 + A/w g((x - c)/w): t = x less the integral of what g adds, D, so that x(10) = 10 + D. Pulses near the middles of steps and
+/// their quarters, single ones and differences of two steps, in five writings.
+#[test]
+fn pulses_of_states_are_not_stepped_over() {
+    let mut random = Random(29);
+    for k in 0..60 {
+        let w = random.decades(0.012, 0.15);
+        let part = [0.5, 0.25, 0.75, random.between(0.2, 0.8)][k % 4];
+        let c = 10.0 * part + w * random.between(-2.0, 2.0);
+        let height = random.decades(0.1, 3.0) / w;
+        let u = format!("((x - {c})/{w})");
+        let (pulse, value): (String, fn(f64) -> f64) = match k / 4 % 3 {
+            0 => (format!("exp(-{u}^2)"), |u| (-u * u).exp()),
+            1 => (format!("(tanh({u} + 2) - tanh({u} - 2))"), |u| {
+                (u + 2.0).tanh() - (u - 2.0).tanh()
+            }),
+            _ => (format!("{u}^2*exp(-{u}^2)"), |u| u * u * (-u * u).exp()),
+        };
+        let rate = format!("(1 + {height}*{pulse})");
+        let (more, equations) = match k % 5 {
+            0 => ("", format!("der(x) = {rate};")),
+            1 => (", r", format!("der(x) = r; r - {rate} = 0;")),
+            2 => (
+                "",
+                format!("(2 + sin(time))*der(x) - (2 + sin(time))*{rate} = 0;"),
+            ),
+            3 => (
+                ", p, q",
+                format!("der(x) + p - 2*q = {rate}; p = 2*q; p + q = 3*cos(time);"),
+            ),
+            _ => ("", format!("exp(-x/10)*der(x) = exp(-x/10)*{rate};")),
+        };
+        let text =
+            format!("model M Real x(start = 0, fixed = true){more}; equation {equations} end M;");
+        let added = |u: f64| {
+            let g = height * value(u);
+            w * g / (1.0 + g)
+        };
+        // The trapezoidal rule is exact but for rounding: all falls off at both ends.
+        let n = 20_000;
+        let sum: f64 = (0..=n)
+            .map(|i| added(-12.0 + 24.0 * f64::from(i) / f64::from(n)))
+            .sum();
+        let truth = 10.0 + sum * 24.0 / f64::from(n);
+        expect(&text, &SERIES, 10.0, 1e-8, "x", truth, 1e-5);
+        if k % 5 != 2 {
+            expect(&text, &ALL[1..2], 10.0, 1e-8, "x", truth, 1e-5);
+        }
+    }
+}
+
 /// max(0, u - v) as a diode: between the switches all is linear, so that each stretch has a formula.
 #[test]
 fn a_rectifier_has_all_its_switches() {

@@ -350,6 +350,45 @@ fn arrays_of_components_take_their_share_of_modifications() {
     assert_eq!(value("c[3].C"), Some(7.0));
 }
 
+/// What is declared again keeps the condition, the sizes, the prefixes and the value of what it replaces.
+#[test]
+fn redeclarations_keep_what_they_do_not_give() {
+    let text = |on: bool, values: bool| {
+        let given = if values { "= {1, 2, 3}" } else { "" };
+        format!(
+            "record Data parameter Real a = 1; end Data; record Other extends Data(a = 4); Real b = 2; end Other;
+             model Base parameter Boolean on = {on}; replaceable Data d[2] = {{Other(b = 5), Other(b = 6)}}; replaceable Data e if on;
+               replaceable parameter Real p[3] {given}; end Base;
+             model M extends Base(redeclare Other d, redeclare Other e, redeclare Real p); Real x = p[3]; end M;"
+        )
+    };
+    let read = model(&text(false, true));
+    let has = |model: &Model, name: &str| {
+        let known = model.parameters.iter().map(|it| &it.name);
+        known
+            .chain(model.unknowns.iter().map(|it| &it.name))
+            .any(|known| known == name)
+    };
+    assert!(has(&read, "d[2].b"));
+    assert!(!has(&read, "e.a") && !has(&read, "e.b"));
+    assert!(has(&model(&text(true, true)), "e.b"));
+    let parameter = |name: &str| read.parameters.iter().find(|it| it.name == name);
+    assert_eq!(parameter("p[3]").map(|it| it.value), Some(3.0));
+    // A parameter without a value is one still, and told.
+    assert!(loaded(&text(false, false)).model.is_none());
+}
+
+/// A whole parameter as an exponent is a number: x^2 is smooth where x vanishes.
+#[test]
+fn whole_exponents_are_numbers() {
+    let text = |ty: &str| {
+        format!("model M parameter {ty} n = 2; Real x, y; equation x = time; y = x^n; end M;")
+    };
+    let whole = model(&text("Integer"));
+    assert!(whole.parameters[0].is_structural);
+    assert!(!model(&text("Real")).parameters[0].is_structural);
+}
+
 #[test]
 fn inheritance_redeclaration_and_conditions() {
     let chosen = parts(

@@ -162,7 +162,7 @@ pub fn case<F: Field>(
                     coefficients[0].clone(),
                 ];
                 case.fixed.push((at, direction));
-            } else if column.is_constant() {
+            } else if column.is_constant_for(|at| !field.is_zero(&coefficients[at])) {
                 return None;
             } else {
                 case.vanishing.push((at, coefficients));

@@ -3,6 +3,7 @@
 //! The blocks of the structure tell what is determined by what. An equation without derivatives belongs to the configuration if all its
 //! unknowns do, wherever else they occur: a force that depends on an angle does not take the angle out of its loop.
 
+use daelight_analysis::System;
 use daelight_analysis::structure::{Block, Structure};
 use daelight_expr::{ExprId, Graph, Node, UnaryOp, Walker};
 use daelight_lang::{Code, Diagnostic, Model, Origin, Symbol, shorten};
@@ -53,13 +54,17 @@ impl Kinematics {
     ) -> Result<Self, Box<Diagnostic>> {
         let occurrences = Occurrences::of(model);
         let is_static = !occurrences.has_derivative.contains(&true);
-        let mut found = match Structure::of_model(model) {
-            _ if is_static => Self {
+        let mut found = if is_static {
+            Self {
                 rows: occurrences.without_derivatives().collect(),
                 ..Self::default()
-            },
-            Ok(structure) => Blocks::new(model, &occurrences, &structure).choose(locked),
-            Err(_) => by_occurrence(model, &occurrences),
+            }
+        } else {
+            let system = System::new(model).ok();
+            match system.as_ref().and_then(|system| system.structure().ok()) {
+                Some(structure) => Blocks::new(model, &occurrences, structure).choose(locked),
+                None => by_occurrence(model, &occurrences),
+            }
         };
         if !is_static {
             found.separate_prescriptions(model, &occurrences, paths_locked);

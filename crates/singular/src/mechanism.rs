@@ -38,7 +38,14 @@ pub struct Column {
 impl Column {
     /// Whether it is the same everywhere: its forms must vanish in every singular configuration.
     pub fn is_constant(&self) -> bool {
-        self.functions.iter().all(Polynomial::is_constant)
+        self.is_constant_for(|_| true)
+    }
+
+    /// Whether the functions that count are the same everywhere: a sum of them that is not 0 never vanishes.
+    pub fn is_constant_for(&self, counts: impl Fn(usize) -> bool) -> bool {
+        let functions = self.functions.iter().enumerate();
+        let mut counting = functions.filter(|&(at, _)| counts(at));
+        counting.all(|(_, function)| function.is_constant())
     }
 }
 

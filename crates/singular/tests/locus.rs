@@ -32,6 +32,20 @@ fn factors(answer: &Answer) -> Vec<String> {
     texts
 }
 
+/// The column of y of a parabolic cylinder is a constant where no force acts through the sphere: no case, which was told as `1 = 0`.
+#[test]
+fn sums_that_are_numbers_make_no_case() {
+    let text = "model M  Real x, y, z;  equation  x^2 - 3*y = 0;  x^2 + y^2 + z^2 = 4;  end M;";
+    let budget = FlatBudget {
+        flats: 1000,
+        spent: &|| 0.0,
+    };
+    let cases = exact_cases(&mechanism(text, &symbolic(&[])), budget);
+    assert_eq!(cases.list.len(), 2);
+    let found = ask(text, Kept::None, &[], 20);
+    assert_eq!(found.verdict, Verdict::Proved);
+}
+
 /// Flats and kept cases for general parameters.
 #[test]
 fn the_number_of_cases() {

@@ -4,7 +4,7 @@ use crate::function::{Differenced, Function, Pattern};
 use crate::pencil::{Layout, Pencil};
 use crate::run::Start;
 use daelight_analysis::Equations;
-use daelight_analysis::structure::{StructurallySingular, Structure};
+use daelight_analysis::structure::{StructurallySingular, settled};
 use daelight_expr::{Fault, Values};
 use daelight_linalg::LinalgError;
 use daelight_native::{NativeCode, NativeError, NativeValues, Point, Tier};
@@ -137,9 +137,9 @@ impl Problem {
     /// Takes the index of each unknown from the structure of the equations, (8) of `docs/theory/structure.md`.
     pub fn new(equations: &Equations, parameters: &[f64]) -> Result<Self, InputError> {
         check_square(equations)?;
-        let structure =
-            Structure::of_equations(equations).map_err(InputError::StructurallySingular)?;
-        Self::with_indices(equations, parameters, structure.unknown_indices())
+        let (equations, structure) = settled(equations.clone());
+        let structure = structure.map_err(InputError::StructurallySingular)?;
+        Self::with_indices(&equations, parameters, structure.unknown_indices())
     }
 
     /// Takes the index of each unknown as given, for equations whose structure misleads.

@@ -21,6 +21,17 @@ impl Univariate {
         Self(coefficients)
     }
 
+    /// A multiple of the polynomial with these coefficients, from the constant one on.
+    pub fn of_rationals(coefficients: &[RBig]) -> Self {
+        let common = coefficients.iter().fold(IBig::ONE, |product, number| {
+            let denominator = IBig::from(number.denominator().clone());
+            let shared = integer::gcd(&product, &denominator);
+            product * (denominator / shared)
+        });
+        let whole = |number: &RBig| (number * RBig::from(common.clone())).numerator().clone();
+        Self::new(coefficients.iter().map(whole).collect())
+    }
+
     /// The coefficients, lowest first.
     pub fn coefficients(&self) -> &[IBig] {
         &self.0

@@ -1,6 +1,7 @@
 //! Jets beside a jet, and sample jets around the start values of a model.
 
 use crate::initial::TaylorJet;
+use crate::tolerances::BESIDE;
 
 /// Numbers between -1 and 1 that are the same on every machine.
 struct Numbers(u64);
@@ -30,7 +31,6 @@ pub(super) fn closer(
     which: usize,
     (of_unknowns, of_time): (f64, f64),
 ) -> (f64, TaylorJet) {
-    const MOVE: f64 = 1e-2;
     let mut numbers = Numbers(0xC0FF_EE00 + 77 * which as u64);
     let mut beside = jet.clone();
     // Sums of three uniform numbers are normal enough.
@@ -38,11 +38,11 @@ pub(super) fn closer(
     for k in 0..beside.n_orders() {
         for (unknown, size) in sizes.iter().enumerate() {
             let value = beside.get(unknown, k);
-            let step = MOVE * of_unknowns * (size + value.abs());
+            let step = BESIDE * of_unknowns * (size + value.abs());
             beside.set(unknown, k, value + step * normal());
         }
     }
-    let step = MOVE * of_time * (1.0 + time.abs());
+    let step = BESIDE * of_time * (1.0 + time.abs());
     (time + step * normal(), beside)
 }
 

@@ -11,6 +11,7 @@ use crate::equations::Equations;
 use crate::initial::{TaylorJet, nominal};
 use crate::repair::jets::{Jets, N_JETS, Value};
 use crate::structure::{Structure, SystemJacobian};
+use crate::tolerances::ZERO;
 use daelight_expr::{ExprId, Graph};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{
@@ -25,8 +26,6 @@ const MAX_DENSE: usize = 60;
 pub const MAX_COMPARED: usize = 400;
 /// At how many jets a block must be singular, regular at none, to count as singular everywhere.
 const N_SINGULAR: usize = 3;
-/// Unknowns below this part of their size are zero, however small the units.
-const TINY: f64 = 1e-11;
 /// Singular values of blocks at folds, which are found to the root of the rounding, lie above this.
 const FOLD: f64 = 3e-9;
 
@@ -240,7 +239,7 @@ impl<'a> BlockForm<'a> {
             return self.large_at(time, jet);
         }
         // Small units and a zero look alike: what is small only beside 1 is regular among points moved in proportion.
-        let tiny: Vec<f64> = sizes.iter().map(|size| TINY * size).collect();
+        let tiny: Vec<f64> = sizes.iter().map(|size| ZERO * size).collect();
         let still = self.singular(&here, &self.beside(time, jet, &tiny));
         // At a fold a point is known to the root of the rounding, so that a value of that size is no matter of units.
         let is_small = |rank: &BlockRank| {

@@ -2,7 +2,7 @@
 
 use super::Method;
 use super::refusal::Refusal;
-use super::rows::Key;
+use super::rows::{Key, VANISHING};
 use super::selection::{Preference, Selection};
 use crate::dae::{BlockForm, RepairPart, repaired_at};
 use crate::equations::Equations;
@@ -280,7 +280,7 @@ impl<'a> Groundwork<'a> {
                 Symbol::Parameter(index) => parameters[index],
                 symbol => self.value(symbol),
             });
-        let vanishing = |value: &f64| value.is_nan() || value.abs() < 1e-10;
+        let vanishing = |value: &f64| value.is_nan() || value.abs() < VANISHING;
         match values.iter().position(vanishing) {
             None => Ok(()),
             Some(at) => Err(Refusal::Undecided(format!(

@@ -9,7 +9,7 @@ use crate::initial::nominal;
 use crate::linear::LinearSystem;
 use crate::passport::MAX_NUMERICAL;
 use crate::system::System;
-use crate::tolerances::ZERO;
+use crate::tolerances::{ROUNDING, ZERO};
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, UnaryOp};
 use daelight_lang::{Equation, Remarks, Span, Symbol, Symbols};
 use std::collections::BTreeMap;
@@ -315,7 +315,7 @@ impl<'a> LinearReduction<'a> {
                 let relative = value(j) / largest;
                 let is_constant = self.is_constant(entry);
                 let score = relative * if is_constant { 1.0 } else { NUMBERS_FIRST };
-                let is_better = best.is_none_or(|(best, ..)| score > best * (1.0 + 1e-12));
+                let is_better = best.is_none_or(|(best, ..)| score > best * (1.0 + ROUNDING));
                 if relative > SMALLEST_PIVOT && largest > f64::MIN_POSITIVE && is_better {
                     best = Some((score, at, j));
                 }

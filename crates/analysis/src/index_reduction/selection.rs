@@ -1,14 +1,13 @@
 //! Which derivatives are states: dummy derivatives chosen by conditioning.
 
 use crate::structure::Structure;
+use crate::tolerances::DEPENDENT;
 use daelight_linalg::{LinalgError, Mat, Qr};
 
 /// How much an unknown with a `fixed` start value is preferred as a state: its column counts as this part of its size.
 const FIXED: f64 = 0.25;
 /// The same for an unknown as against a derivative, which would need a new name.
 const UNDIFFERENTIATED: f64 = 0.5;
-/// Pivots of a stage below this part of the largest do not select anything.
-const SINGULAR: f64 = 1e-10;
 
 /// Sizes and wishes that a selection respects.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +77,7 @@ impl Selection {
                     .collect();
                 taken.sort_unstable();
                 let pivot = stages.quality(&mut qr, &rows, &taken)?;
-                if pivot.is_nan() || pivot < SINGULAR {
+                if pivot.is_nan() || pivot < DEPENDENT {
                     return Err(NoSelection::Singular { block, pivot });
                 }
                 quality = quality.min(pivot);

@@ -4,15 +4,13 @@ use super::forms::{self, is_safe_number};
 use super::refusal::Refusal;
 use super::rows::{Key, Layout, Row, VANISHING, Work};
 use super::{Form, Groundwork, IndexReduced, Method, finish};
+use crate::tolerances::VANISHES_AT_FOLD;
 use daelight_expr::ExprId;
 use daelight_linalg::{Mat, Qr};
 use std::collections::BTreeMap;
 
 /// Pivots below this part of the largest show a singular choice.
 const SINGULAR: f64 = 1e-9;
-/// A row whose derivatives are this part of those beside the point vanishes there: points are known to 1e-10 of their values,
-/// and a double zero to the root of that.
-const VANISHED_HERE: f64 = 1e-5;
 /// How much a `fixed` start value counts when the states are chosen.
 const FIXED: f64 = 4.0;
 /// Longest constraint that is written, in nodes.
@@ -512,7 +510,7 @@ fn entries(
         largest = f64::max(largest, (here * unit).abs());
         beside = f64::max(beside, (there * unit).abs());
     }
-    if largest <= VANISHED_HERE * beside {
+    if largest <= VANISHES_AT_FOLD * beside {
         return;
     }
     for (column, value) in found {

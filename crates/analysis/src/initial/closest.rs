@@ -3,16 +3,16 @@
 
 use super::array::{ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
-use super::newton::{Limits, Linearised, land, linearise, moved};
-use crate::tolerances::FLAT;
-use daelight_linalg::{Lu, Mat, Qr, Svd};
+use super::newton::{Limits, Linearised, SHORTEST, land, linearise, moved};
+use crate::tolerances::{DIFFERENCE, FLAT, NEAR};
+use daelight_linalg::{ConditionRule, Lu, Mat, Qr, Svd};
 use std::time::Instant;
 
 /// Most directions along which the curvature of the constraints is measured; beyond, it is left out.
 const MAX_CURVED: usize = 40;
 /// The gradient along the constraints is zero below this part of the distance, and a step that moves less than this, in units
 /// of the unknowns, is the last one.
-pub(super) const STATIONARY: f64 = 1e-11;
+const STATIONARY: f64 = 1e-11;
 /// Directions that move the guessed components less than this part of what they could do not count.
 const INEFFECTIVE: f64 = 1e-9;
 /// Most steps along the constraints.
@@ -110,8 +110,7 @@ fn tangent(
     }
     let mut svd = Svd::new();
     svd.factor(effect.view()).ok()?;
-    let moves = |s: &&f64| **s > INEFFECTIVE * largest;
-    let rank = svd.singular_values().iter().filter(moves).count();
+    let rank = svd.rank(&ConditionRule::of(largest, INEFFECTIVE)).rank;
     let v = svd.v().ok()?.submatrix(0, 0, n_free, rank).to_owned();
     let effect = effect.matmul(&v);
     let gradient = (0..rank).map(|k| dot(effect.col(k), error)).collect();
@@ -121,6 +120,11 @@ fn tangent(
         effect,
         rounding: f64::EPSILON * largest * n_columns as f64,
     })
+}
+
+/// The length of a step, or of a gradient, at which a distance is as short as it gets.
+pub(super) fn stationary(distance: f64) -> f64 {
+    STATIONARY * distance.max(NEAR)
 }
 
 /// Second derivatives of the Lagrangian along the tangent directions, (8): the constraints' curvature by differences of
@@ -164,7 +168,7 @@ fn hessian(
     for k in 0..n_directions {
         let direction = tangent.directions.col(k).to_vec();
         let largest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
-        let h_step = 1e-6 / largest.max(1e-300);
+        let h_step = DIFFERENCE / largest.max(f64::MIN_POSITIVE);
         let beside = moved(jet, selection, &here.units, &direction, h_step);
         array.evaluate(&beside, selection).ok()?;
         array.differentiate(selection);
@@ -239,7 +243,7 @@ pub fn minimise(
             .filter(|k| tangent.gradient[*k].abs() > tangent.rounding * distance)
             .map(|k| tangent.gradient[k] / norm(tangent.effect.col(k)).max(f64::MIN_POSITIVE))
             .fold(0.0_f64, |m, g| m.max(g.abs()));
-        if size <= STATIONARY * distance.max(1e-3) {
+        if size <= stationary(distance) {
             return Closeness::Closest;
         }
         let curved = hessian(array, selection, &mut here, jet, target, &tangent);
@@ -259,7 +263,7 @@ pub fn minimise(
                 break is_flat;
             }
             factor *= 0.5;
-            if factor < 1e-6 {
+            if factor < SHORTEST {
                 return match length <= 1e4 * STATIONARY {
                     true => Closeness::Closest,
                     false => Closeness::Stopped,

@@ -20,7 +20,7 @@ use std::time::Instant;
 const LARGE: usize = 100;
 
 /// Relative sizes by which the guess is moved in later attempts, in units of `nominal`.
-const DISTURBANCES: [f64; 8] = [0.0, 1e-3, 0.03, 0.2, 0.6, 1.2, 2.0, 3.0];
+const DISTURBANCES: [f64; 8] = [0.0, 0.001, 0.03, 0.2, 0.6, 1.2, 2.0, 3.0];
 /// Sizes of the rates from which a search starts that does not start at rest, in units of `nominal` and of the time of
 /// the scaling.
 const RATES: [f64; 4] = [1.0, 0.3, 3.0, 10.0];

@@ -7,7 +7,7 @@ use super::jet::TaylorJet;
 use super::order::{RowBlock, SolveOrder};
 use super::rows::{Entry, RowValues};
 use crate::tolerances::BESIDE;
-use std::collections::HashMap;
+use daelight_expr::FastMap;
 
 /// What an order of the rows says of a point.
 pub(super) enum Known<'o> {
@@ -26,8 +26,35 @@ struct Rows {
     rounding: Vec<f64>,
     /// Row and column in the block, and derivative.
     inside: Vec<(usize, usize, f64)>,
+    /// Row in the block, unknown and order outside of it, and derivative.
+    outside: Vec<(usize, (usize, usize), f64)>,
+    /// Whether the derivatives inside follow from parameters alone.
+    is_linear: bool,
+}
+
+/// Errors by unknown and order.
+type ErrorsOf = FastMap<(usize, usize), f64>;
+
+impl Rows {
     /// What the errors of columns outside make of each row.
-    inherited: Vec<f64>,
+    fn inherited(&self, errors: &ErrorsOf) -> Vec<f64> {
+        let mut inherited = vec![0.0; self.residuals.len()];
+        for (at, key, value) in &self.outside {
+            if let Some(error) = errors.get(key) {
+                inherited[*at] += value * error;
+            }
+        }
+        inherited
+    }
+
+    /// The largest term of each row, with columns of these sizes.
+    fn largest(&self, sizes: &[f64]) -> Vec<f64> {
+        let mut largest = vec![0.0_f64; self.residuals.len()];
+        for &(i, j, value) in &self.inside {
+            largest[i] = largest[i].max((value * sizes[j]).abs());
+        }
+        largest
+    }
 }
 
 /// Errors of the columns of a selection, found block by block.
@@ -45,10 +72,11 @@ impl Errors<'_> {
         order: &'o SolveOrder,
         jet: &TaylorJet,
     ) -> Result<Known<'o>, ArrayFault> {
-        for period in [1, 2] {
-            let mut errors: HashMap<(usize, usize), f64> = HashMap::new();
-            for block in &order.blocks {
-                let Some(moved) = self.moved(block, jet, &errors, period)? else {
+        let mut both: [ErrorsOf; 2] = Default::default();
+        for block in &order.blocks {
+            let here = self.evaluate(block, jet)?;
+            for (errors, period) in both.iter_mut().zip([1, 2]) {
+                let Some(moved) = self.moved(block, jet, &here, errors, period)? else {
                     return Ok(Known::Singular(block));
                 };
                 let is_far = block.columns.iter().zip(&moved).any(|(&at, error)| {
@@ -56,7 +84,7 @@ impl Errors<'_> {
                     let size = jet.get(unknown, order).abs().max(self.nominal[unknown]);
                     error.abs() > BESIDE * size
                 });
-                if is_far && !self.is_linear(block, jet, &errors)? {
+                if is_far && !self.is_linear(block, jet, &here, errors)? {
                     return Ok(Known::No(block));
                 }
                 for (&at, error) in block.columns.iter().zip(moved) {
@@ -74,22 +102,23 @@ impl Errors<'_> {
         &mut self,
         block: &RowBlock,
         jet: &TaylorJet,
-        errors: &HashMap<(usize, usize), f64>,
+        here: &Rows,
+        errors: &ErrorsOf,
     ) -> Result<bool, ArrayFault> {
         let mut moved = jet.clone();
         for (&(unknown, order), error) in errors {
             moved.set(unknown, order, jet.get(unknown, order) + error);
         }
-        let here = self.evaluate(block, jet, errors)?;
-        let Ok(there) = self.evaluate(block, &moved, errors) else {
+        let Ok(there) = self.evaluate(block, &moved) else {
             return Ok(false);
         };
         let answer = |rows: &Rows| {
-            let change = rows.inherited.iter().zip(&here.rounding);
+            let inherited = rows.inherited(errors);
+            let change = inherited.iter().zip(&here.rounding);
             let change = change.map(|(inherited, own)| inherited + own.copysign(*inherited));
             self.solve(block, jet, rows, change.collect())
         };
-        let (Some(here), Some(there)) = (answer(&here), answer(&there)) else {
+        let (Some(here), Some(there)) = (answer(here), answer(&there)) else {
             return Ok(false);
         };
         let largest = here.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -102,12 +131,13 @@ impl Errors<'_> {
         &mut self,
         block: &RowBlock,
         jet: &TaylorJet,
-        errors: &HashMap<(usize, usize), f64>,
+        here: &Rows,
+        errors: &ErrorsOf,
         period: usize,
     ) -> Result<Option<Vec<f64>>, ArrayFault> {
-        let here = self.evaluate(block, jet, errors)?;
+        let inherited = here.inherited(errors);
         let is_still = |v: &f64| *v == 0.0;
-        if here.rounding.iter().all(is_still) && here.inherited.iter().all(is_still) {
+        if here.rounding.iter().all(is_still) && inherited.iter().all(is_still) {
             return Ok(Some(vec![0.0; block.columns.len()]));
         }
         let own = here.rounding.iter().enumerate();
@@ -117,12 +147,15 @@ impl Errors<'_> {
                 false => -size,
             },
         );
-        let Some(mut own) = self.solve(block, jet, &here, own.collect()) else {
+        let Some(mut own) = self.solve(block, jet, here, own.collect()) else {
             return Ok(None);
         };
-        self.shorten(block, jet, &here, &mut own)?;
-        let inherited = here.inherited.iter().map(|change| -change).collect();
-        let Some(inherited) = self.solve(block, jet, &here, inherited) else {
+        // Rows that are linear in their columns answer as the step says.
+        if !here.is_linear {
+            self.shorten(block, jet, here, &mut own)?;
+        }
+        let inherited = inherited.iter().map(|change| -change).collect();
+        let Some(inherited) = self.solve(block, jet, here, inherited) else {
             return Ok(None);
         };
         // Rounding has no sign: it joins what was inherited.
@@ -144,9 +177,13 @@ impl Errors<'_> {
         here: &Rows,
         step: &mut [f64],
     ) -> Result<(), ArrayFault> {
-        let none = HashMap::new();
+        // Where all is at rest rows have no rounding at all, and the rounding of rounding is nothing: of v^2 = 0 at v = 0.
+        let largest = here.largest(&self.sizes(block, jet)).into_iter();
+        let allowed = largest.zip(&here.rounding);
+        let allowed = allowed.map(|(size, own)| 4.0 * (own + f64::EPSILON.powi(2) * size));
+        let allowed: Vec<f64> = allowed.collect();
+        let mut beside = jet.clone();
         loop {
-            let mut beside = jet.clone();
             let mut is_moved = false;
             for (&at, step) in block.columns.iter().zip(step.iter()) {
                 let Column { unknown, order } = self.base.columns[at];
@@ -158,14 +195,26 @@ impl Errors<'_> {
                 return Ok(());
             }
             // Where an expression has no value the step is too long as well.
-            if let Ok(there) = self.evaluate(block, &beside, &none) {
-                let mut rows = there.residuals.iter().zip(&here.rounding);
-                if rows.all(|(f, rounding)| f.abs() <= 4.0 * rounding) {
+            if let Ok(there) = self.evaluate(block, &beside) {
+                let mut rows = there.residuals.iter().zip(&allowed);
+                if rows.all(|(f, allowed)| f.abs() <= *allowed) {
                     return Ok(());
                 }
             }
             step.iter_mut().for_each(|step| *step *= 0.5);
         }
+    }
+
+    /// Sizes of the columns of a block.
+    fn sizes(&self, block: &RowBlock, jet: &TaylorJet) -> Vec<f64> {
+        let size = |&at: &usize| {
+            let Column { unknown, order } = self.base.columns[at];
+            match jet.get(unknown, order).abs() {
+                0.0 => self.nominal[unknown],
+                size => size,
+            }
+        };
+        block.columns.iter().map(size).collect()
     }
 
     fn solve(
@@ -176,19 +225,8 @@ impl Errors<'_> {
         mut right: Vec<f64>,
     ) -> Option<Vec<f64>> {
         let n = block.rows.len();
-        let sizes: Vec<f64> = (block.columns.iter())
-            .map(|&at| {
-                let Column { unknown, order } = self.base.columns[at];
-                match jet.get(unknown, order).abs() {
-                    0.0 => self.nominal[unknown],
-                    size => size,
-                }
-            })
-            .collect();
-        let mut largest = vec![0.0_f64; n];
-        for &(i, j, value) in &here.inside {
-            largest[i] = largest[i].max((value * sizes[j]).abs());
-        }
+        let sizes = self.sizes(block, jet);
+        let largest = here.largest(&sizes);
         if largest
             .iter()
             .any(|size| !(*size > 0.0 && size.is_finite()))
@@ -212,13 +250,8 @@ impl Errors<'_> {
         )
     }
 
-    fn evaluate(
-        &mut self,
-        block: &RowBlock,
-        jet: &TaylorJet,
-        errors: &HashMap<(usize, usize), f64>,
-    ) -> Result<Rows, ArrayFault> {
-        let places: HashMap<(usize, usize), usize> = (block.columns.iter().enumerate())
+    fn evaluate(&mut self, block: &RowBlock, jet: &TaylorJet) -> Result<Rows, ArrayFault> {
+        let places: FastMap<(usize, usize), usize> = (block.columns.iter().enumerate())
             .map(|(place, &at)| {
                 let Column { unknown, order } = self.base.columns[at];
                 ((unknown, order), place)
@@ -229,7 +262,8 @@ impl Errors<'_> {
             residuals: vec![0.0; n],
             rounding: vec![0.0; n],
             inside: Vec::new(),
-            inherited: vec![0.0; n],
+            outside: Vec::new(),
+            is_linear: true,
         };
         let mut entries: Vec<Entry> = Vec::new();
         for (at, &row) in block.rows.iter().enumerate() {
@@ -242,10 +276,12 @@ impl Errors<'_> {
                 let key = (entry.unknown, entry.order);
                 let term = entry.value * jet.get(entry.unknown, entry.order);
                 found.rounding[at] += f64::EPSILON * term.abs();
-                match (places.get(&key), errors.get(&key)) {
-                    (Some(&place), _) => found.inside.push((at, place, entry.value)),
-                    (None, Some(error)) => found.inherited[at] += entry.value * error,
-                    (None, None) => {}
+                match places.get(&key) {
+                    Some(&place) => {
+                        found.inside.push((at, place, entry.value));
+                        found.is_linear &= entry.is_constant;
+                    }
+                    None => found.outside.push((at, key, entry.value)),
                 }
             }
         }

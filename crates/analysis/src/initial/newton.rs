@@ -3,7 +3,7 @@
 use super::array::{ArrayFault, ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
 use crate::tolerances::{LONG_STEP, NEARLY_LINEAR};
-use daelight_linalg::Qr;
+use daelight_linalg::{ConditionRule, Qr};
 use std::time::Instant;
 
 /// Pivots below this part of the largest count as zero in a step. The step of a nearly singular matrix is
@@ -12,7 +12,7 @@ const PIVOT_CUT: f64 = 1e-11;
 /// A residual is rounding when it is below this part of its terms.
 const ROUNDING: f64 = 4e-14;
 /// Shortest part of a step, and of the way of [`follow`], that is tried.
-const SHORTEST: f64 = 1e-4;
+pub(super) const SHORTEST: f64 = 1e-4;
 
 /// Rows below this size, or above its inverse, are in wild units: no singular point makes rows so small.
 pub(super) const WILD: f64 = 1e-30;
@@ -182,9 +182,7 @@ fn factored(array: &mut ConstraintArray, selection: &Selection, units: Units) ->
         let matrix = array.dense(&units);
         let mut rank = 0;
         if qr.factor(matrix.view()).is_ok() {
-            let pivots: Vec<f64> = qr.pivots().map(Iterator::collect).unwrap_or_default();
-            let largest = pivots.first().copied().unwrap_or(0.0);
-            rank = pivots.iter().filter(|p| **p > PIVOT_CUT * largest).count();
+            rank = qr.rank(&ConditionRule::new(PIVOT_CUT)).rank;
         }
         Factors::Dense(Box::new(DenseFactors { qr, rank }))
     };

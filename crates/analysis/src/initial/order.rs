@@ -6,7 +6,7 @@ use super::array::{Column, Row, Selection};
 use crate::equations::Equations;
 use crate::structure::NONE;
 use crate::structure::{SparseRows, strong_components};
-use daelight_expr::Node;
+use daelight_expr::{Node, Walker};
 use daelight_lang::Symbol;
 use std::collections::HashMap;
 
@@ -29,7 +29,11 @@ impl SolveOrder {
     ///
     /// The sets of columns that rows can determine are the independent sets of a transversal matroid (Edmonds and Fulkerson,
     /// 1965), so taking them one after the other keeps the last ones of `by_wish`, as many and as late as can be.
-    pub fn new(rows: &SparseRows, by_wish: &[usize]) -> Option<Self> {
+    ///
+    /// A row has to wait for what its conditions read as well, though no derivative tells: `b = if a > 0 then 1/a else 0` with a at its
+    /// guess would be 0. `read` are the columns of each row with these, where there are any. Blocks are put in order by them as far as that
+    /// leaves no circle.
+    pub fn new(rows: &SparseRows, read: Option<&SparseRows>, by_wish: &[usize]) -> Option<Self> {
         let n_columns = by_wish.len();
         let mut adjacent: Vec<Vec<u32>> = vec![Vec::new(); n_columns];
         for row in 0..rows.n_rows() {
@@ -42,9 +46,20 @@ impl SolveOrder {
         let is_determined = |column: u32| matching.row_of[column as usize] != NONE;
         let (waiting, _) = rows.filtered(|_, at| is_determined(rows.columns[at]));
         let components = strong_components(&waiting, &matching.row_of);
-        let blocks = components.blocks(&matching.column_of).into_iter();
+        let mut blocks = components.blocks(&matching.column_of);
+        if let Some(read) = read {
+            let (waiting, _) = read.filtered(|_, at| is_determined(read.columns[at]));
+            let wider = strong_components(&waiting, &matching.row_of);
+            let mut turn = vec![0; rows.n_rows()];
+            for (at, block) in wider.blocks(&matching.column_of).iter().enumerate() {
+                block.equations.iter().for_each(|&row| turn[row] = at);
+            }
+            // Blocks lie within wider ones, so that this keeps each after those it depends on.
+            blocks.sort_by_key(|block| block.equations.first().map(|&row| turn[row]));
+        }
         Some(Self {
             blocks: blocks
+                .into_iter()
                 .map(|block| RowBlock {
                     rows: block.equations,
                     columns: block.unknowns,
@@ -197,6 +212,53 @@ pub(super) fn pattern(
         rows.end_row();
     }
     rows
+}
+
+/// The same with the columns that are read by conditions alone, which no derivative shows; `None` where there are none.
+pub(super) fn read(
+    equations: &Equations,
+    pattern: &SparseRows,
+    selection: &Selection,
+) -> Option<SparseRows> {
+    let graph = equations.graph();
+    let mut walker = Walker::new();
+    let residuals = equations.residuals().iter();
+    let hidden: Vec<Vec<(usize, usize)>> = residuals
+        .enumerate()
+        .map(|(equation, &residual)| {
+            let symbols = walker.symbols(graph, &[residual]).into_iter();
+            let unknown = symbols.filter_map(|id| match equations.symbols().get(id) {
+                Symbol::Unknown { unknown, order } => Some((unknown, order as usize)),
+                _ => None,
+            });
+            let is_hidden = |&(unknown, order): &(usize, usize)| {
+                let shown = equations.pattern(order);
+                !shown.columns()[shown.row(equation)].contains(&(unknown as u32))
+            };
+            unknown.filter(is_hidden).collect()
+        })
+        .collect();
+    if hidden.iter().all(Vec::is_empty) {
+        return None;
+    }
+    let columns = selection.columns.iter().zip(0_u32..);
+    let at: HashMap<(usize, usize), u32> = columns
+        .map(|(column, at)| ((column.unknown, column.order), at))
+        .collect();
+    let mut rows = SparseRows::default();
+    for (position, row) in selection.rows.iter().enumerate() {
+        let mut held = pattern.row(position).to_vec();
+        if let Row::Equation { equation, order } = *row {
+            for &(unknown, derivative) in &hidden[equation] {
+                held.extend((0..=order).filter_map(|k| at.get(&(unknown, derivative + k))));
+            }
+        }
+        held.sort_unstable();
+        held.dedup();
+        rows.columns.extend(&held);
+        rows.end_row();
+    }
+    Some(rows)
 }
 
 /// For every expression whether it is a number that follows from parameters alone.

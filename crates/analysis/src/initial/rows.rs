@@ -2,7 +2,7 @@
 
 use super::array::{ArrayFault, Column, Row, Selection};
 use super::jet::TaylorJet;
-use super::order::pattern;
+use super::order::{pattern, read};
 use super::sides::{Pin, pin};
 use crate::System;
 use crate::equations::Equations;
@@ -93,6 +93,11 @@ impl RowValues {
             &self.initial.equations,
             selection,
         )
+    }
+
+    /// The same with what conditions read; `None` where that is nothing more.
+    pub fn read(&self, pattern: &SparseRows, selection: &Selection) -> Option<SparseRows> {
+        read(&self.equations.equations, pattern, selection)
     }
 
     /// The coefficients that an expression of the equations holds.

@@ -2,9 +2,9 @@
 //! section 6 of `docs/theory/initial.md`.
 
 use super::array::{ConstraintArray, Selection, Units};
-use super::closest::{Closeness, MAX_STEPS, STATIONARY, Target};
+use super::closest::{Closeness, MAX_STEPS, Target, stationary};
 use super::jet::TaylorJet;
-use super::newton::{Limits, land, moved};
+use super::newton::{Limits, SHORTEST, land, moved};
 use daelight_linalg::{CscMat, SparseLu};
 use std::time::Instant;
 
@@ -107,7 +107,7 @@ pub fn minimise(
             return Closeness::Budget;
         }
         let distance = target.distance(jet);
-        if distance <= STATIONARY * 1e-3 {
+        if distance <= stationary(0.0) {
             return Closeness::Closest;
         }
         if array.evaluate(jet, selection).is_err() {
@@ -144,8 +144,8 @@ pub fn minimise(
             }
         });
         let length = squares.map(|v| v * v).sum::<f64>().sqrt();
-        let nearly = length <= 1e4 * STATIONARY * distance.max(1e-3);
-        if length <= STATIONARY * distance.max(1e-3) {
+        let nearly = length <= 1e4 * stationary(distance);
+        if length <= stationary(distance) {
             return Closeness::Closest;
         }
         let mut factor = 1.0;
@@ -157,7 +157,7 @@ pub fn minimise(
                 break;
             }
             factor *= 0.5;
-            if factor < 1e-3 {
+            if factor < SHORTEST {
                 return if nearly {
                     Closeness::Closest
                 } else {

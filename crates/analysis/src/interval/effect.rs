@@ -21,6 +21,8 @@ const LOOK: usize = 6;
 const MOST_ROWS: usize = 320;
 /// An exponent this close to a whole number is one.
 const WHOLE: f64 = 1e-7;
+/// Factors of what is told that differ by less, or are smaller beside the others, are rounding.
+const TOLD: f64 = 1e-9;
 
 /// What holds at a point of the hypotheses A.3 and B.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,7 +266,7 @@ impl Behaviour {
             1 => Some(Self::Power {
                 exponent: residue / between(e.coefficient(1)),
             }),
-            k if d == 1 && k < e.len() && residue.abs() > 1e-9 * reference.1 => {
+            k if d == 1 && k < e.len() && residue.abs() > TOLD * reference.1 => {
                 let leading = between(e.coefficient(k));
                 let order = k - 1;
                 Some(Self::Exponential {
@@ -359,7 +361,7 @@ fn condition_text(conditions: &Mat, m: usize, time: f64) -> Option<String> {
         }
     }
     let largest = terms.iter().map(|t| t.0.abs()).fold(0.0, f64::max);
-    terms.retain(|t| t.0.abs() > 1e-9 * largest);
+    terms.retain(|t| t.0.abs() > TOLD * largest);
     // Highest derivative first, with the factor 1.
     terms.sort_by(|a, b| b.2.cmp(&a.2).then(a.1.cmp(&b.1)));
     let first = terms.first()?.0;
@@ -375,7 +377,7 @@ fn condition_text(conditions: &Mat, m: usize, time: f64) -> Option<String> {
             (false, false) => " + ",
         };
         let size = factor.abs();
-        let factor = if (size - 1.0).abs() < 1e-9 {
+        let factor = if (size - 1.0).abs() < TOLD {
             String::new()
         } else {
             format!("{} ", number(size))

@@ -17,6 +17,7 @@ use crate::passport::MAX_NUMERICAL;
 use crate::reduction::{Conclusion, Reduction};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, Series};
+use crate::tolerances::{FLAT, SAME_INSTANT};
 use daelight_linalg::Mat;
 use effect::{Effect, Holds};
 use profile::Profile;
@@ -265,7 +266,7 @@ impl IntervalAnalysis {
             // The surroundings of a pole are not searched; a switching point itself belongs to neither side.
             let distance = |kind: Option<MarkKind>| match kind {
                 None => 0.0,
-                Some(MarkKind::Switch) => 1e-12 * search.span,
+                Some(MarkKind::Switch) => SAME_INSTANT * search.span,
                 Some(MarkKind::Undefined) => DISTANCE * search.span,
             };
             let (low, high) = (from + distance(at_from), to - distance(at_to));
@@ -303,7 +304,7 @@ impl IntervalAnalysis {
         for index in 0..family.marks().len() {
             let mark = family.marks()[index].clone();
             for time in zeros::zeros(|t| family.mark(index, t), from, to) {
-                let near = |other: f64| (other - time).abs() <= 1e-11 * (to - from);
+                let near = |other: f64| (other - time).abs() <= SAME_INSTANT * (to - from);
                 if breaks.iter().any(|&(other, _)| near(other)) {
                     continue;
                 }
@@ -451,7 +452,7 @@ impl IntervalAnalysis {
         piece: &Piece,
         hypotheses: &mut Vec<(Holds, Holds, f64)>,
     ) {
-        let tiny = 1e-11 * search.span;
+        let tiny = SAME_INSTANT * search.span;
         let mut start = piece.from;
         for found in &piece.searched.found {
             if found.time - start > tiny {
@@ -505,7 +506,7 @@ impl IntervalAnalysis {
         }
         for near in &piece.searched.near {
             let by_itself = (piece.searched.found.iter())
-                .all(|found| (found.time - near.time).abs() > 1e-2 * search.span);
+                .all(|found| (found.time - near.time).abs() > scan::SHADOW * search.span);
             if near.value < NEARLY && by_itself {
                 let what = match near.stage {
                     Stage::Differential => "E",
@@ -654,7 +655,7 @@ fn chain_kind<F: LinearFamily + ?Sized>(
     let order = piece.profile.n_levels() + 4;
     let point = search.at(found.time, order)?.matrices;
     let point = without_rounding(&point, found.time)?;
-    let step = 1e-2 * (piece.to - piece.from);
+    let step = scan::SHADOW * (piece.to - piece.from);
     let towards = if found.time < 0.5 * (piece.from + piece.to) {
         step
     } else {
@@ -666,7 +667,7 @@ fn chain_kind<F: LinearFamily + ?Sized>(
             Some(search.at(time, order)?.matrices)
         })
         .collect();
-    kind_of_point(&point, 1e-14, |i| beside[i].clone()).ok()?
+    kind_of_point(&point, FLAT, |i| beside[i].clone()).ok()?
 }
 
 /// The series at a time that is known to rounding only: entries that vanish there to rounding, vanish.
@@ -707,10 +708,5 @@ fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}").replace("-0", "0");
     }
-    let rounded: f64 = format!("{value:.11e}").parse().unwrap_or(value);
-    if rounded.is_finite() && (1e-4..1e15).contains(&rounded.abs()) {
-        format!("{rounded}")
-    } else {
-        format!("{rounded:e}")
-    }
+    daelight_expr::number(format!("{value:.11e}").parse().unwrap_or(value))
 }

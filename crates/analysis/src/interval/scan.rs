@@ -10,7 +10,7 @@ use crate::outcome::Stage;
 use crate::reduction::references;
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, Series};
-use crate::tolerances::ZERO;
+use crate::tolerances::{FAR_OFF, SAME_INSTANT, ZERO};
 use daelight_linalg::Mat;
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ const SMALLEST: f64 = 1e-9;
 /// The same in the shadow of a point found at an earlier stage, where later stages lose their digits.
 const COARSE: f64 = 1e-5;
 /// How far such a shadow may reach.
-const SHADOW: f64 = 1e-2;
+pub(super) const SHADOW: f64 = 1e-2;
 /// Newton steps per zero.
 const N_STEPS: usize = 20;
 /// Highest multiplicity of a zero that is looked for.
@@ -208,7 +208,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 Refined::Near(near) => {
                     let far = |other: &Near| {
                         let known = other.level == near.level && other.stage == near.stage;
-                        !known || (other.time - near.time).abs() > 1e-6 * self.span
+                        !known || (other.time - near.time).abs() > COARSE * self.span
                     };
                     if near.time >= low && near.time <= high && out.near.iter().all(far) {
                         out.near.push(near);
@@ -261,7 +261,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 }
             }
         }
-        (r - l > 1e-12 * self.span).then_some((l, r))
+        (r - l > SAME_INSTANT * self.span).then_some((l, r))
     }
 
     /// Whether all ranks stay in a cell (10).
@@ -425,8 +425,9 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 return Refined::Lost;
             }
             let step = zero.step;
-            let settled = step.is_nan() || step.abs() <= 1e-15 * time.abs().max(1e-3 * span);
-            let stagnant = step.abs() < 1e-9 * span && step.abs() >= 0.5 * last_step;
+            let settled =
+                step.is_nan() || step.abs() <= 4.0 * f64::EPSILON * time.abs().max(SHADOW * span);
+            let stagnant = step.abs() < SMALLEST * span && step.abs() >= 0.5 * last_step;
             if settled || stagnant {
                 if let Some(apart) = zero.pair().filter(|_| !single) {
                     // Two zeros close together look like a double one from afar.
@@ -441,7 +442,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
             let limit = 0.25 * (high - low);
             let next = time + step.clamp(-limit, limit);
             time = next.clamp(low, high);
-            if (next - time).abs() > 1e-9 * span {
+            if (next - time).abs() > SMALLEST * span {
                 n_outside += 1;
                 if n_outside > 2 {
                     return Refined::Lost;
@@ -574,7 +575,7 @@ impl Zero {
         if error.is_nan() || error > LOCATED * span {
             return Refined::Lost;
         }
-        let is_at_zero = time.abs() <= 1e-11 * span && low <= 0.0 && high >= 0.0;
+        let is_at_zero = time.abs() <= SAME_INSTANT * span && low <= 0.0 && high >= 0.0;
         let room = 0.5 * self.unit * deflated_radius(&self.g, k);
         Refined::Zero(Found {
             time: if is_at_zero { 0.0 } else { time },
@@ -585,7 +586,7 @@ impl Zero {
             rank_nearby: stage.rank,
             rank: stage.rank - self.n_dropped,
             order: k,
-            radius: room.min(span * [1e-4, 1e-3, 1e-2][k.clamp(1, 3) - 1]),
+            radius: room.min(span * SHADOW * 0.1_f64.powi(3 - k.clamp(1, 3) as i32)),
         })
     }
 }
@@ -633,7 +634,7 @@ fn left_out(
 fn is_known(found: &[Found], new: &Found, span: f64) -> bool {
     found
         .iter()
-        .any(|point| (point.time - new.time).abs() <= 1e-9 * span)
+        .any(|point| (point.time - new.time).abs() <= SMALLEST * span)
 }
 
 /// The point in whose shadow a cell lies that is open at a later stage.
@@ -655,7 +656,7 @@ fn deflate(slope: &mut [f64], s: f64, k: usize) {
     for p in slope {
         term /= s;
         *p += term;
-        if p.abs() <= 1e-6 * term.abs() {
+        if p.abs() <= FAR_OFF * term.abs() {
             *p = 0.0;
         }
     }

@@ -1,9 +1,9 @@
 //! Zeros of a function of time that comes with its first two Taylor coefficients, double zeros included.
 
-/// Samples per search. A pair of zeros closer than two samples can be missed.
+use crate::tolerances::{HOLDS, SAME_INSTANT};
+
+/// Samples per search. Of zeros between two samples a pair is seen by the rate between them; more can be missed.
 const N_SAMPLES: usize = 400;
-/// A minimum whose value is below this fraction of the largest sample is a zero.
-const ZERO: f64 = 1e-12;
 
 /// Where a function given by its coefficients 0, 1, 2 vanishes between two times, ends included (3).
 ///
@@ -45,20 +45,28 @@ pub(super) fn zeros(
             }
         } else if left[1] * right[1] < 0.0 && left[0] * left[1] < 0.0 {
             let place = bisect(&mut |t| function(t).map(|s| s[1]), t[0], t[1], left[1]);
-            if function(place).is_some_and(|s| s[0].abs() <= ZERO * largest) {
+            let Some([value, ..]) = function(place) else {
+                continue;
+            };
+            if value.abs() <= HOLDS * largest {
                 found.push(place);
+            } else if value * left[0] < 0.0 {
+                // Two zeros between two samples, one on each side of the extreme value.
+                let mut of_value = |t| function(t).map(|s| s[0]);
+                found.push(bisect(&mut of_value, t[0], place, left[0]));
+                found.push(bisect(&mut of_value, place, t[1], value));
             }
         }
     }
     for zero in &mut found {
         // Bisection ends beside a zero at t = 0, whose neighbours are tiny numbers.
-        let is_tiny = zero.abs() <= 1e-13 * (to - from);
-        if is_tiny && function(0.0).is_none_or(|s| s[0].abs() <= ZERO * largest) {
+        let is_tiny = zero.abs() <= SAME_INSTANT * (to - from);
+        if is_tiny && function(0.0).is_none_or(|s| s[0].abs() <= HOLDS * largest) {
             *zero = 0.0;
         }
     }
     found.sort_by(f64::total_cmp);
-    found.dedup_by(|a, b| (*a - *b).abs() <= 1e-12 * (to - from));
+    found.dedup_by(|a, b| (*a - *b).abs() <= SAME_INSTANT * (to - from));
     found
 }
 
@@ -91,6 +99,29 @@ fn bisect(value: &mut impl FnMut(f64) -> Option<f64>, mut a: f64, mut b: f64, at
 #[cfg(test)]
 mod tests {
     use super::zeros;
+
+    /// Two zeros closer than two samples, at random places, to the last digits.
+    #[test]
+    fn pairs_between_samples_are_found() {
+        for k in 1..200 {
+            let middle = (f64::from(k) * 0.618_034).fract();
+            let apart = 1e-3 * 0.9_f64.powi(k % 60);
+            let f = |t: f64| {
+                let s = t - middle;
+                Some([s * s - apart * apart, 2.0 * s, 1.0])
+            };
+            let expected = [middle - apart, middle + apart];
+            let expected: Vec<f64> = expected
+                .into_iter()
+                .filter(|t| (0.0..=1.0).contains(t))
+                .collect();
+            let found = zeros(f, 0.0, 1.0);
+            assert_eq!(found.len(), expected.len(), "{middle} {apart}");
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!((found - expected).abs() < 1e-11, "{found} {expected}");
+            }
+        }
+    }
 
     #[test]
     fn simple_double_and_end_zeros_are_found() {

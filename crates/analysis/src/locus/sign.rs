@@ -1,8 +1,10 @@
 //! Factors that cannot vanish.
 
-use super::generators::{Generators, Kind};
+use super::generators::{Angle, Generators, Kind};
 use super::{Nature, Role};
-use daelight_algebra::{Monomial, Polynomial, integer};
+use crate::tolerances::HOLDS;
+use daelight_algebra::real::Univariate;
+use daelight_algebra::{Budget, Monomial, Polynomial, RBig, integer, squarefree};
 use daelight_expr::{ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
 
 /// What values a generator or a term can take.
@@ -46,9 +48,6 @@ impl Range {
     }
 }
 
-/// Relative rounding of a bound, per operation generously.
-const ROUNDING: f64 = 1e-12;
-
 /// Where a factor can be zero.
 pub(super) fn nature(
     p: &Polynomial,
@@ -61,7 +60,9 @@ pub(super) fn nature(
     let moves = symbols.iter().any(|&symbol| role(symbol) == Role::Variable);
     if !moves && !symbols.is_empty() {
         Nature::Parameter
-    } else if excludes_zero(p, generators, graph, role) {
+    } else if excludes_zero(p, generators, graph, role)
+        || has_real_zero(p, generators, graph, role) == Some(false)
+    {
         Nature::NeverZero
     } else {
         Nature::Variable
@@ -105,8 +106,104 @@ fn excludes_zero(
             }
         }
     }
-    let margin = ROUNDING * size;
+    let margin = HOLDS * size;
     sum.low > margin || sum.high < -margin
+}
+
+/// Whether a factor has a real zero that holds one quantity that moves, or cosine and sine of one angle, beside numbers and
+/// parameters at their values: (20a). `None` for other factors.
+fn has_real_zero(
+    p: &Polynomial,
+    generators: &Generators,
+    graph: &Graph,
+    role: &dyn Fn(SymbolId) -> Role,
+) -> Option<bool> {
+    let resting = |v: usize| match graph.node(generators.expr(v)) {
+        Node::Constant(bits) => integer::decimal(f64::from_bits(bits)),
+        Node::Symbol(symbol) => match role(symbol) {
+            Role::Parameter(value) => integer::decimal(value),
+            Role::Variable => None,
+        },
+        _ => None,
+    };
+    let moving = p.variables().into_iter().filter(|&v| resting(v).is_none());
+    let moving: Vec<usize> = moving.collect();
+    let angle = |&v: &usize| match *generators.kind(v) {
+        Kind::Cosine(angle) | Kind::Sine(angle) => Some(angle),
+        _ => None,
+    };
+    let quantity = match (moving.first().and_then(angle), &moving[..]) {
+        (Some(first), all) if all.iter().all(|v| angle(v) == Some(first)) => {
+            Quantity::Angle(generators.angles()[first])
+        }
+        (None, &[one]) => Quantity::Generator(one),
+        _ => return None,
+    };
+    let f = quantity.polynomial(p, |v| resting(v).unwrap_or(RBig::ZERO))?;
+    if f.is_zero() {
+        return Some(true);
+    }
+    let parts = squarefree(&f.to_polynomial());
+    let simple = (parts.factors.iter()).fold(Polynomial::one(), |a, f| &a * &f.polynomial);
+    let simple = Univariate::from_polynomial(&simple);
+    let roots = simple.real_roots(&Budget::default()).ok()?;
+    Some(!roots.is_empty())
+}
+
+/// What moves in a factor.
+enum Quantity {
+    Generator(usize),
+    Angle(Angle),
+}
+
+impl Quantity {
+    /// Highest degree that is looked at.
+    const MOST_DEGREE: u16 = 40;
+
+    /// The factor as a polynomial of the generator, or of the tangent of half the angle, times a positive function; `None` where it
+    /// vanishes at half a turn, where that tangent has no value.
+    fn polynomial(&self, p: &Polynomial, value: impl Fn(usize) -> RBig) -> Option<Univariate> {
+        let own = match self {
+            Self::Generator(v) => [*v, *v],
+            Self::Angle(angle) => [angle.cosine, angle.sine],
+        };
+        let degree = own.map(|v| p.degree(v));
+        let degree = degree[0].saturating_add(degree[1]);
+        if degree > Self::MOST_DEGREE {
+            return None;
+        }
+        // t for the generator; 1 - t^2, 2 t and 1 + t^2 for cosine, sine and 1.
+        let t = Polynomial::variable(0);
+        let (square, one) = (t.pow(2), Polynomial::one());
+        let (cosine, sine, unit) = (&one - &square, &t + &t, &one + &square);
+        let mut sum: Vec<RBig> = Vec::new();
+        for (monomial, coefficient) in p.terms() {
+            let exponent = |v: usize| monomial.exponents().get(v).copied().unwrap_or(0);
+            let mut number = RBig::from(coefficient.clone());
+            for (v, &e) in monomial.exponents().iter().enumerate() {
+                if e > 0 && !own.contains(&v) {
+                    number *= value(v).pow(e as isize);
+                }
+            }
+            let [i, j] = own.map(exponent);
+            let part = match self {
+                Self::Generator(_) => t.pow(i.into()),
+                Self::Angle(_) => {
+                    let rest = unit.pow((degree - i - j).into());
+                    &(&cosine.pow(i.into()) * &sine.pow(j.into())) * &rest
+                }
+            };
+            for (power, c) in part.coefficients(0).iter().enumerate() {
+                sum.resize(sum.len().max(power + 1), RBig::ZERO);
+                sum[power] += &number * RBig::from(c.as_constant()?);
+            }
+        }
+        let at_half_turn = matches!(self, Self::Angle(_))
+            && sum
+                .get(2 * usize::from(degree))
+                .is_none_or(|c| *c == RBig::ZERO);
+        (!at_half_turn).then(|| Univariate::of_rationals(&sum))
+    }
 }
 
 fn term_range(

@@ -3,6 +3,7 @@
 use crate::System;
 use crate::initial::ConsistentPoint;
 use crate::sharpen::sharpen_beside;
+use crate::tolerances::NOT_GIVEN;
 use daelight_linalg::{Mat, Qr};
 
 /// Whether the equations can be satisfied at points moved in each of the directions that the ranks leave open.
@@ -72,7 +73,7 @@ pub(crate) fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) ->
         let lacking = preferences
             .into_iter()
             .filter(|&is_preferred| !is_preferred);
-        1e-3_f64.powi(lacking.count() as i32) / units[j]
+        NOT_GIVEN.powi(lacking.count() as i32) / units[j]
     };
     let rows = Mat::from_fn(directions.ncols(), n, |k, j| weight(j) * directions[(j, k)]);
     let mut qr = Qr::new();

@@ -14,6 +14,7 @@ use crate::initial::{
 };
 use crate::outcome::{Because, Indices};
 use crate::series::MatrixSeries;
+use crate::tolerances::FAR_OFF;
 use crate::{DerivativeArray, System};
 use daelight_linalg::{DdMat, Mat};
 use std::time::Instant;
@@ -281,5 +282,5 @@ fn sharper_series(
         .map(|k| point.jet.row(k).map(<[f64]>::to_vec))
         .collect::<Option<_>>()?;
     let sharpened = system.sharpen(point.time, &rows).ok()?;
-    (sharpened.moved < 1e-6).then_some(sharpened.series)
+    (sharpened.moved < FAR_OFF).then_some(sharpened.series)
 }

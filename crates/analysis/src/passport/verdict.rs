@@ -6,9 +6,7 @@ use crate::chain::Kind;
 use crate::dae::Regularity;
 use crate::decide::Outcome;
 use crate::structure::StructurallySingular;
-
-/// Units of time below this part of the time itself are not told apart from it.
-const UNRESOLVED: f64 = 1e-11;
+use crate::tolerances::SAME_INSTANT;
 
 /// What kind of point it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +60,7 @@ pub(super) fn verdict(
     );
     let kind = part.kind;
     // Changes faster than the time can be told apart are no evidence of a regular point.
-    let resolved = part.decision.scaling.time > UNRESOLVED * time.abs();
+    let resolved = part.decision.scaling.time > SAME_INSTANT * time.abs();
     match &part.decision.outcome {
         _ if evidence == Evidence::None => PointVerdict::Unknown {
             because: "no consistent point was found; ranks at other points prove nothing"

@@ -15,7 +15,7 @@ pub const ACCEPTED: f64 = 1e-8;
 /// Sizes by which the guess is moved in the searches for a contradiction. They are many, since a branch that is not found
 /// would be taken for a contradiction.
 const ATTEMPTS: [f64; 14] = [
-    0.0, 1e-3, 0.2, 0.6, 1.2, 2.0, 3.0, 0.6, 1.2, 2.0, 3.0, 1.2, 2.0, 3.0,
+    0.0, 0.001, 0.2, 0.6, 1.2, 2.0, 3.0, 0.6, 1.2, 2.0, 3.0, 1.2, 2.0, 3.0,
 ];
 /// Values this close to a multiple of [`ROUND`] may be that multiple, known to the root of the rounding.
 const FOLD: std::ops::Range<f64> = 1e-11..1e-7;

@@ -4,16 +4,14 @@
 use crate::System;
 use crate::initial::{Finder, Limits, Request, Row, Selection, TaylorJet, nominal};
 use crate::passport::free_unknowns;
-use crate::tolerances::{BESIDE, MAX_NEWTON_STEPS};
-use daelight_linalg::{Mat, Qr, Svd};
+use crate::tolerances::{BESIDE, DEPENDENT, MAX_NEWTON_STEPS};
+use daelight_linalg::{ConditionRule, Mat, Qr, Svd};
 use std::time::Instant;
 
 /// Most rows of the array for which free values are looked for one by one.
 const MAX_ROWS: usize = 600;
 /// Directions of an orthonormal basis that change the values by less than this do not change them.
 const STILL: f64 = 1e-8;
-/// Pivots below this part of the largest are zero.
-const DEPENDENT: f64 = 1e-10;
 
 /// The degrees of freedom of a point and where they go.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,11 +50,9 @@ fn directions(
         0
     } else {
         qr.factor(matrix.view()).ok()?;
-        let pivots: Vec<f64> = qr.pivots().ok()?.collect();
-        let largest = pivots.first().copied().unwrap_or(0.0);
         // Where the structure holds the rows are independent, however small a pivot is.
-        let is_kept = |pivot: &&f64| full || **pivot > DEPENDENT * largest;
-        pivots.iter().filter(is_kept).count()
+        let zero = if full { 0.0 } else { DEPENDENT };
+        qr.rank(&ConditionRule::new(zero)).rank
     };
     let mut kernel = Mat::zeros(n_columns, n_columns - rank);
     qr.kernel_basis(rank, kernel.view_mut()).ok()?;
@@ -66,9 +62,8 @@ fn directions(
     let change = Mat::from_fn(seen.len(), kernel.ncols(), |i, k| kernel[(seen[i], k)]);
     let mut svd = Svd::new();
     svd.factor(change.view()).ok()?;
-    let values = svd.singular_values();
-    let moves = |s: &&f64| full || **s > STILL;
-    let count = values.iter().filter(moves).count();
+    let still = if full { 0.0 } else { STILL };
+    let count = svd.rank(&ConditionRule::of(1.0, still)).rank;
     let v = svd.v().ok()?;
     let v = v.submatrix(0, 0, kernel.ncols(), count).to_owned();
     Some(Directions {

@@ -5,14 +5,14 @@
 //! system Jacobian is nonsingular. The formulas are in `docs/theory/structure.md`.
 //!
 //! ```
-//! use daelight_analysis::structure::Structure;
+//! use daelight_analysis::structure::{SignatureMatrix, Structure};
 //! use daelight_lang::{Options, load};
 //!
 //! let text = "model Pendulum  Real x, y, u, v, f;
 //!             equation  der(x) = u;  der(y) = v;  der(u) = -f*x;  der(v) = -f*y - 9.81;
 //!                       x^2 + y^2 = 1;  end Pendulum;";
 //! let model = load("pendulum.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
-//! let structure = Structure::of_model(&model)?;
+//! let structure = Structure::of_signature(SignatureMatrix::from_model(&model))?;
 //! assert_eq!(structure.structural_index(), 3);
 //! assert_eq!(structure.n_degrees_of_freedom(), 2);
 //! assert_eq!(structure.offsets().equation, [1, 1, 0, 0, 2]);
@@ -36,7 +36,6 @@ pub use transversal::{StructurallySingular, Transversal};
 
 use crate::equations::Equations;
 pub(crate) use blocks::{NONE, strong_components};
-use daelight_lang::Model;
 use daelight_linalg::{CscMat, LinalgError, Mat};
 pub(crate) use signature::SparseRows;
 
@@ -74,11 +73,6 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// Analyses the equations of a model as they are written.
-    pub fn of_model(model: &Model) -> Result<Self, StructurallySingular> {
-        Self::of_signature(SignatureMatrix::from_model(model))
-    }
-
     /// Analyses equations that may hold derivatives of any order.
     ///
     /// An unknown whose derivative in an equation is zero as an expression does not occur there, though it may be written.

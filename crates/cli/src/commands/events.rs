@@ -2,12 +2,14 @@
 
 use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
-use super::solve::{exit_status, refuse_at_start, requested_times, times_outside};
+use super::solve::{
+    exit_status, refuse_at_start, refuse_unbalanced, requested_times, times_outside,
+};
 use super::values::{Lines, write_rows};
 use crate::cli::{SolveArgs, joined_names};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
 use daelight::hybrid::{Taken, TakesRows, solve_sampled};
-use daelight::{NamedRows, SolveOptions, record};
+use daelight::{NamedRows, NoRun, SolveOptions, record};
 use daelight_analysis::System;
 use daelight_lang::{Model, StopKind};
 use daelight_plot::Figure;
@@ -68,6 +70,11 @@ pub fn solve(
         progress.clear();
     }
     let (solution, rows) = found.map_err(|(mode, no_run)| {
+        let is_told = matches!(no_run, NoRun::NotSquare) && !asked.json;
+        let told = is_told.then(|| refuse_unbalanced(model, terminal));
+        if let Some(status) = told.flatten() {
+            return status;
+        }
         let system = mode.as_deref().unwrap_or(system);
         refuse_at_start(system, no_run, &options, asked, terminal)
     })?;

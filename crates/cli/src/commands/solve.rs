@@ -10,7 +10,7 @@ use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
 use daelight::{NoRun, Place, Sensitivities, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
-use daelight_lang::Loaded;
+use daelight_lang::{Code, Loaded, Model, Severity};
 use daelight_show::record::{SolveRecord, to_json};
 use daelight_show::{picture, table_value, terminal};
 use std::path::Path;
@@ -76,6 +76,11 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
             Ok(None) => {}
             Ok(Some((square, said))) => (system, notes) = (square, said),
             Err(diagnostic) => {
+                let is_told = diagnostic.code == Code::Underdetermined && !model.json;
+                let told = loaded.model.as_ref().filter(|_| is_told);
+                if let Some(status) = told.and_then(|model| refuse_unbalanced(model, terminal)) {
+                    return Err(status);
+                }
                 let no_run = NoRun::Fault(diagnostic);
                 return Err(refuse(&system, no_run, options.from, model, terminal));
             }
@@ -93,7 +98,12 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
         progress.clear();
     }
     let left = || options.after(began);
-    let refused = |no_run| refuse_at_start(&system, no_run, &left(), model, terminal);
+    let refused = |no_run| {
+        let is_told = matches!(no_run, NoRun::NotSquare) && !model.json;
+        let told = loaded.model.as_ref().filter(|_| is_told);
+        told.and_then(|model| refuse_unbalanced(model, terminal))
+            .unwrap_or_else(|| refuse_at_start(&system, no_run, &left(), model, terminal))
+    };
     let solution = solution.map_err(refused)?;
     let mut report = record::solve(&system, &solution, stop_when);
     let outside = times_outside(span, arguments);
@@ -175,6 +185,17 @@ fn differentiate(
 /// Whether the values themselves are asked for on standard output.
 pub fn to_standard_output(model: &ModelArgs) -> bool {
     model.out.as_deref() == Some(Path::new(STANDARD_OUTPUT))
+}
+
+/// Shows which components have too many or too few equations, where that is why there is no run.
+pub fn refuse_unbalanced(model: &Model, terminal: &Terminal) -> Option<Status> {
+    if model.components.is_empty() {
+        return None;
+    }
+    let mut found = daelight_lang::balance(model).diagnostics(model);
+    found.first_mut()?.severity = Severity::Error;
+    terminal.show(&found, &model.sources);
+    Some(Status::ModelAtFault)
 }
 
 /// Why there is no run; values and equations that stand in the way of a start are shown where they are, as `init` does.

@@ -236,6 +236,9 @@ impl Looked {
     }
 }
 
+/// Most coefficients of jets that are kept between conditions: 32 MB.
+const MAX_KEPT: usize = 1 << 22;
+
 /// Jets of the unknowns along a trajectory, kept where several conditions need them.
 struct Jets {
     way: WayBack,
@@ -250,6 +253,10 @@ impl Jets {
         let key = time.to_bits();
         if !self.known.contains_key(&key) {
             let jet = self.way.jet(trajectory, time, self.n_orders)?;
+            // One condition may ask for thousands of them: those kept are as many as some conditions share.
+            if self.known.len() * jet.n_unknowns() * self.n_orders > MAX_KEPT {
+                self.known.clear();
+            }
             self.known.insert(key, jet);
         }
         self.known.get(&key)

@@ -4,6 +4,7 @@ use super::RefusalKind;
 use super::analyze::{block_record, critical_record, singular_blocks};
 use crate::analyze::silent_inputs;
 use crate::init::lacking;
+use crate::solve::start::SAME_POINT;
 use crate::{conflict_diagnostic, contradiction_at, missing_diagnostic, singular_diagnostic};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Row, SideChoice, TaylorJet};
@@ -24,9 +25,6 @@ const SAME_POSE: f64 = 1e-9;
 /// What to do where not even a regular start nearby was found.
 const NO_REGULAR: &str =
     "no regular start was found nearby: start at another time with --at, or free a fixed value";
-
-/// Values that differ by less than this, relative to their sizes, were not adjusted.
-const UNCHANGED: f64 = 1e-10;
 
 /// Longest text of a switch in a note.
 const MAX_SWITCH_TEXT: usize = 80;
@@ -77,7 +75,7 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
     for (j, unknown) in system.unknowns().iter().enumerate() {
         let (from, to) = (guess[j], jet.get(j, 0));
         let size = from.abs().max(to.abs()).max(1e-6);
-        if unknown.start.is_some() && (to - from).abs() > UNCHANGED * size {
+        if unknown.start.is_some() && (to - from).abs() > SAME_POINT * size {
             let record = Value::Object(
                 [("from", from), ("to", to)]
                     .map(|(k, v)| (k.to_string(), finite(v)))

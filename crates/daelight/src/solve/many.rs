@@ -2,7 +2,7 @@
 
 use super::quick::keeps_fixed;
 use super::setup::Setup;
-use super::{START_ORDER, SolveOptions, finer, run_options, span_of_run, tolerance, with_absolute};
+use super::{SolveOptions, finer, run_options, span_of_run, tolerance, with_absolute};
 use crate::observe::{Reader, Way, WayBack};
 use crate::solve::Route;
 use daelight_analysis::System;
@@ -61,7 +61,8 @@ impl<'a> Ensemble<'a> {
         let tolerances = Tolerances::of_model(system, &self.setup.reduced, rtol);
         Some(Bench {
             ensemble: self,
-            starts: QuickStarts::new(&self.problem, START_ORDER, &tolerances)?,
+            // Runs need the point alone, not its series.
+            starts: QuickStarts::new(&self.problem, 1, &tolerances)?,
             way: Route::Reduced(Arc::clone(&self.setup.reduced)).way_back(system),
             nominal: system.unknowns().iter().map(|u| u.nominal).collect(),
         })

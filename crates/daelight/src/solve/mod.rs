@@ -9,7 +9,7 @@ mod remarks;
 mod route;
 mod setup;
 mod solution;
-mod start;
+pub(crate) mod start;
 mod watching;
 
 pub use explain::Explained;

@@ -18,7 +18,7 @@ use std::time::Instant;
 pub(super) const LARGE: usize = 100;
 
 /// Values closer to each other than this part of their size are those of the same point.
-pub(super) const SAME_POINT: f64 = 1e-10;
+pub(crate) const SAME_POINT: f64 = 1e-10;
 
 /// What is asked of the start of a run.
 pub(crate) fn start_request(

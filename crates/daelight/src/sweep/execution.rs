@@ -15,11 +15,17 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::time::Instant;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
 
-/// Rows that may wait for an earlier one or for whoever takes them.
-const MOST_WAITING: usize = 4096;
+/// Blocks of rows that may wait for an earlier one or for whoever takes them.
+const MOST_WAITING: usize = 64;
+
+/// Rows that go from thread to thread together: one by one took a seventh of a sweep of the pendulum.
+const BLOCK: usize = 64;
+
+/// A row does not wait longer than this for the others of its block, as long as rows come.
+const MOST_DELAY: Duration = Duration::from_millis(50);
 
 /// Bytes of stack of a thread, as of the first one.
 const STACK: usize = 8 << 20;
@@ -48,16 +54,18 @@ impl Sweep {
         }
         let is_over = AtomicBool::new(false);
         let taken = AtomicUsize::new(range.start);
-        let (sender, receiver) = sync_channel::<SweepRow>(MOST_WAITING);
+        let (sender, receiver) = sync_channel::<Vec<SweepRow>>(MOST_WAITING);
         let asks = self.errors_grow(interrupt);
-        let work = |sender: std::sync::mpsc::SyncSender<SweepRow>| {
+        let work = |sender: SyncSender<Vec<SweepRow>>| {
             let worker = Worker::new(self, interrupt, asks);
             let next = || {
                 let number = taken.fetch_add(1, Ordering::Relaxed);
                 (number < range.end && !is_over.load(Ordering::Relaxed)).then_some(number)
             };
-            let take = |row: Option<SweepRow>| row.is_some_and(|row| sender.send(row).is_ok());
+            let block = RefCell::new(Block::new(sender));
+            let take = |row: Option<SweepRow>| row.is_some_and(|row| block.borrow_mut().take(row));
             worker.work(&next, &take);
+            block.borrow_mut().send();
         };
         std::thread::scope(|scope| {
             let mut n_started = 0;
@@ -70,8 +78,8 @@ impl Sweep {
             debug_assert!(n_started > 0, "there is no thread left");
             let mut next = range.start;
             let mut waiting: BTreeMap<usize, SweepRow> = BTreeMap::new();
-            'all: while let Ok(row) = receiver.recv() {
-                waiting.insert(row.number, row);
+            'all: while let Ok(rows) = receiver.recv() {
+                waiting.extend(rows.into_iter().map(|row| (row.number, row)));
                 while let Some(row) = waiting.remove(&next) {
                     next += 1;
                     if each(row).is_break() {
@@ -98,6 +106,37 @@ impl Sweep {
             ControlFlow::Continue(())
         });
         rows
+    }
+}
+
+/// Rows of one thread on their way to whoever takes them.
+struct Block {
+    sender: SyncSender<Vec<SweepRow>>,
+    rows: Vec<SweepRow>,
+    sent: Instant,
+}
+
+impl Block {
+    fn new(sender: SyncSender<Vec<SweepRow>>) -> Self {
+        Self {
+            sender,
+            rows: Vec::new(),
+            sent: Instant::now(),
+        }
+    }
+
+    /// Takes a row; false if no more are wanted.
+    fn take(&mut self, row: SweepRow) -> bool {
+        self.rows.push(row);
+        let is_due = self.rows.len() >= BLOCK || self.sent.elapsed() >= MOST_DELAY;
+        !is_due || self.send()
+    }
+
+    /// Sends the rows that there are; false if no more are wanted.
+    fn send(&mut self) -> bool {
+        self.sent = Instant::now();
+        let rows = std::mem::take(&mut self.rows);
+        rows.is_empty() || self.sender.send(rows).is_ok()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The runs of a pack: who is in it, how far each goes, who leaves and who comes in.
 
+use super::known::Known;
 use super::pack::Pack;
 use super::plan::{self, History};
 use super::program::{Program, Room};
@@ -20,6 +21,7 @@ use crate::tolerances::{MAX_RESIDUAL, REJECT, UNEVEN};
 use crate::trajectory::{Segment, Trajectory};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::At;
+use pulp::Simd;
 
 /// Watched arguments of several runs.
 struct Arguments<'p, const W: usize> {
@@ -112,6 +114,8 @@ pub(super) struct Drive<'p, const W: usize> {
     arguments: Option<Arguments<'p, W>>,
     phases: Option<Phases<W>>,
     features: Option<Features<'p>>,
+    /// What asks the same of all runs at once; those that it does not know are asked alone.
+    known: Option<Known<W>>,
     /// Whether stability may bound the steps at all.
     has_states: bool,
     lanes: Vec<Lane>,
@@ -151,9 +155,9 @@ impl<const W: usize> pulp::WithSimd for Step<'_, '_, W> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.0.plan();
-        self.0.step();
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.0.plan(simd);
+        self.0.step(simd);
     }
 }
 
@@ -202,9 +206,12 @@ impl<'p, const W: usize> Drive<'p, W> {
             has_trend: true,
             trajectory: Trajectory::new(n, settings.is_dense),
         };
+        let features = Features::new(problem, ConfirmedBy::Defect);
+        let known = (features.as_ref()).and_then(|features| Known::new(problem, features.nodes()));
         Some(Self {
             rule: StepRule::new(problem, n_stages, &options.tolerances),
-            features: Features::new(problem, ConfirmedBy::Defect),
+            features,
+            known,
             has_states: problem.structure().n_degrees_of_freedom() > 0,
             lanes: (0..W).map(|_| lane()).collect(),
             arch: pulp::Arch::new(),
@@ -286,6 +293,9 @@ impl<'p, const W: usize> Drive<'p, W> {
         }
         if let Some(Phases { program, room, .. }) = &mut self.phases {
             program.set_parameters(room, lane, &start.parameters);
+        }
+        if let Some(known) = &mut self.known {
+            known.set_parameters(lane, &start.parameters);
         }
         for (into, x) in self.starts.iter_mut().zip(&start.point) {
             into[lane] = *x;
@@ -378,7 +388,7 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// Finds how far each run goes; those that meet something leave.
     #[inline(always)]
-    fn plan(&mut self) {
+    fn plan<S: Simd>(&mut self, simd: S) {
         let planned = self.planned();
         let mut sizes = plan::sizes(&self.rule, &self.series, &mut self.room);
         let seen = plan::tails(&self.rule, &self.series, &self.direction);
@@ -407,14 +417,27 @@ impl<'p, const W: usize> Drive<'p, W> {
             }
         }
         self.watch_phases(&planned, &window);
-        self.look_ahead(&planned, &window);
+        self.look_ahead(simd, &planned, &window);
+        let known = self.known(&h);
         for lane in 0..W {
             if planned[lane] {
                 self.h[lane] = h[lane];
-                if self.lanes[lane].leaves.is_none() && self.features.is_some() {
+                if self.lanes[lane].leaves.is_none() && !known[lane] {
                     self.h[lane] = self.featureless(lane, h[lane]);
                 }
             }
+        }
+    }
+
+    /// On which steps of lengths h no operation on unknowns does what the series do not know, (R7).
+    #[inline(always)]
+    fn known(&mut self, h: &Pack<W>) -> [bool; W] {
+        match &mut self.known {
+            Some(known) => {
+                let at = (&self.time, &self.direction);
+                known.of_steps(&self.solver, &self.series, at, h)
+            }
+            None => [self.features.is_none(); W],
         }
     }
 
@@ -474,7 +497,7 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// Looks for zeros ahead where the last values of a quantity say that there may be one.
     #[inline(always)]
-    fn look_ahead(&mut self, planned: &[bool; W], window: &Pack<W>) {
+    fn look_ahead<S: Simd>(&mut self, simd: S, planned: &[bool; W], window: &Pack<W>) {
         let mut suspects = [false; W];
         for &quantity in &self.quantities {
             let may = self.histories[quantity].may_vanish(&self.times, window);
@@ -492,7 +515,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             let mut ahead = std::mem::take(&mut self.ahead);
             self.solver.shift(&self.series, &s, self.n_read, &mut ahead);
             let time = self.time + s;
-            self.quantities_at(&time, &ahead);
+            self.quantities_at(simd, &time, &ahead);
             self.ahead = ahead;
             self.samples[(k - 1) * n_quantities..][..n_quantities].copy_from_slice(&self.values);
         }
@@ -508,11 +531,11 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// All quantities at points that are not factored.
     #[inline(always)]
-    fn quantities_at(&mut self, time: &Pack<W>, point: &[Pack<W>]) {
+    fn quantities_at<S: Simd>(&mut self, simd: S, time: &Pack<W>, point: &[Pack<W>]) {
         self.solver.entries_at(time, point, &mut self.entries);
         self.solver
             .factors
-            .determinants_of(&self.entries, &mut self.values[..self.n_blocks]);
+            .determinants_of(simd, &self.entries, &mut self.values[..self.n_blocks]);
         self.arguments_at(time, point);
     }
 
@@ -539,7 +562,7 @@ impl<'p, const W: usize> Drive<'p, W> {
 
     /// One attempt at a step of all runs: predict, project, expand.
     #[inline(always)]
-    fn step(&mut self) {
+    fn step<S: Simd>(&mut self, simd: S) {
         let n_point = self.point.len();
         for lane in 0..W {
             let held = &self.lanes[lane];
@@ -560,7 +583,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         let time = self.target;
         let point = std::mem::take(&mut self.point);
         self.arguments_at(&time, &point);
-        self.solver.factor(&time, &point, &[true; W]);
+        self.solver.factor(simd, &time, &point, &[true; W]);
         let determinants = &self.solver.factors.determinants;
         self.values[..self.n_blocks].copy_from_slice(determinants);
         self.point = point;
@@ -568,11 +591,15 @@ impl<'p, const W: usize> Drive<'p, W> {
         self.next[..n_point].copy_from_slice(&self.point);
         let found = self.solver.project(&time, &mut self.next);
         let rtol = self.options.tolerances.rtol;
-        let stale: [bool; W] = std::array::from_fn(|lane| found.state_change[lane] > rtol);
-        if stale.iter().any(|stale| *stale) {
-            self.solver.factor(&time, &self.next, &stale);
+        let (mut stale, mut is_any) = ([false; W], false);
+        for lane in 0..W {
+            stale[lane] = found.state_change[lane] > rtol;
+            is_any |= stale[lane];
         }
-        self.solver.expand(&time, &mut self.next);
+        if is_any {
+            self.solver.factor(simd, &time, &self.next, &stale);
+        }
+        self.solver.expand(simd, &time, &mut self.next);
         let ends_agree = self.ends_agree(&s);
         let finite = self.finite();
         let mut good = [false; W];
@@ -681,6 +708,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         if self.is_dense {
             self.keep_pieces(good);
         }
+        let bounding = self.bounding(&(time - self.time));
         for lane in (0..W).filter(|&lane| good[lane]) {
             let held = &mut self.lanes[lane];
             held.n_samples += 1;
@@ -689,7 +717,7 @@ impl<'p, const W: usize> Drive<'p, W> {
             } else {
                 held.n_steps += 1;
                 held.leave_if(held.n_steps >= self.options.max_steps, "too many steps");
-                self.judge_pace(lane);
+                self.judge_pace(lane, bounding[lane]);
             }
         }
         self.time = self.time.or(good, time);
@@ -702,21 +730,41 @@ impl<'p, const W: usize> Drive<'p, W> {
         }
     }
 
-    /// Whether stability bounds the steps of one run, or they are very many: then other methods are to be tried.
+    /// The unknowns whose modes may bound steps of lengths h.
     #[inline(always)]
-    fn judge_pace(&mut self, lane: usize) {
+    fn bounding(&self, h: &Pack<W>) -> [Option<usize>; W] {
+        let mut found = [None; W];
+        if !self.has_states {
+            return found;
+        }
+        if let Some(unknowns) = plan::bounding(&self.rule, &self.series, h) {
+            let may_be = plan::may_be_stiff(&self.rule, &self.series, h, &unknowns);
+            for lane in 0..W {
+                if may_be[lane] {
+                    found[lane] = Some(unknowns[lane]);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether stability bounds the steps of one run, given the unknown that bounds the last one, or they are very many: then other
+    /// methods are to be tried.
+    #[inline(always)]
+    fn judge_pace(&mut self, lane: usize, bounding: Option<usize>) {
         if !self.has_states {
             return;
         }
         let h = self.target[lane] - self.time[lane];
         let remaining = (self.end[lane] - self.target[lane]).abs();
-        let asks = self.lanes[lane].pace.step(h.abs(), remaining);
-        if asks {
-            self.gather(lane);
-            let is_stiff = self.rule.is_stiff(&self.one, h);
-            self.lanes[lane].pace.hit(is_stiff);
+        let (n, series, held) = (self.solver.n, &self.series, &mut self.lanes[lane]);
+        if held.pace.step(h.abs(), remaining) {
+            let is_stiff = bounding.is_some_and(|unknown| {
+                let coefficient = |m: usize| series[m * n + unknown][lane];
+                self.rule.is_bound_by(unknown, coefficient, h)
+            });
+            held.pace.hit(is_stiff);
         }
-        let held = &mut self.lanes[lane];
         held.leave_if(
             held.pace.calls_for_trial(),
             "steps that another method may better",

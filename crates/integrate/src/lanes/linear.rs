@@ -1,8 +1,9 @@
 //! The system Jacobian of several runs, inverted block by block as `blocks.rs` does it for one.
 
-use super::pack::Pack;
+use super::pack::{Pack, subtract};
 use crate::blocks::{BlockLayout, BlockSolver};
 use crate::problem::Problem;
+use pulp::Simd;
 
 /// Inverses of the diagonal blocks, and what couples them.
 pub(super) struct Factors<const W: usize> {
@@ -47,12 +48,12 @@ impl<const W: usize> Factors<W> {
 
     /// Inverts all blocks with the entries as they are, for the runs that are `wanted`; the others keep their inverses.
     #[inline(always)]
-    pub fn factor(&mut self, wanted: &[bool; W], all: bool) {
+    pub fn factor<S: Simd>(&mut self, simd: S, wanted: &[bool; W], all: bool) {
         let mut first = 0;
         for (at, block) in self.blocks.iter().enumerate() {
             let n = block.unknowns.len();
             self.work.fill(block, &self.entries);
-            let determinant = self.work.invert(n);
+            let determinant = self.work.invert(simd, n);
             let into = &mut self.inverses[first..first + n * n];
             let found = &self.work.matrix[..n * n];
             if all {
@@ -70,10 +71,10 @@ impl<const W: usize> Factors<W> {
 
     /// The determinants of all blocks with other entries, by block; nothing that was factored changes.
     #[inline(always)]
-    pub fn determinants_of(&mut self, entries: &[Pack<W>], into: &mut [Pack<W>]) {
+    pub fn determinants_of<S: Simd>(&mut self, simd: S, entries: &[Pack<W>], into: &mut [Pack<W>]) {
         for (at, block) in self.blocks.iter().enumerate() {
             self.work.fill(block, entries);
-            into[at] = self.work.eliminate(block.unknowns.len());
+            into[at] = self.work.eliminate(simd, block.unknowns.len());
         }
     }
 
@@ -150,7 +151,7 @@ impl<const W: usize> Work<W> {
     ///
     /// A pivot of zero makes a determinant of zero, and an inverse that is not to be used.
     #[inline(always)]
-    fn invert(&mut self, n: usize) -> Pack<W> {
+    fn invert<S: Simd>(&mut self, simd: S, n: usize) -> Pack<W> {
         let mut determinant = Pack::all(1.0);
         for k in 0..n {
             determinant = determinant * self.pivot(k, n, 0);
@@ -162,9 +163,7 @@ impl<const W: usize> Work<W> {
                 if j != k {
                     let other = &mut a[j * n..(j + 1) * n];
                     let factor = other[k] * scale;
-                    for i in 0..n {
-                        other[i] = other[i] - factor * column[i];
-                    }
+                    subtract(simd, other, &factor, column);
                     other[k] = factor;
                 }
             }
@@ -196,7 +195,7 @@ impl<const W: usize> Work<W> {
 
     /// The determinant alone; the matrix is used up.
     #[inline(always)]
-    fn eliminate(&mut self, n: usize) -> Pack<W> {
+    fn eliminate<S: Simd>(&mut self, simd: S, n: usize) -> Pack<W> {
         let mut determinant = Pack::all(1.0);
         for k in 0..n {
             determinant = determinant * self.pivot(k, n, k);
@@ -207,9 +206,7 @@ impl<const W: usize> Work<W> {
             for j in k + 1..n {
                 let other = &mut a[j * n..(j + 1) * n];
                 let factor = other[k] * scale;
-                for i in k + 1..n {
-                    other[i] = other[i] - factor * column[i];
-                }
+                subtract(simd, &mut other[k + 1..], &factor, &column[k + 1..]);
             }
         }
         determinant
@@ -253,8 +250,12 @@ impl<const W: usize> Work<W> {
 /// Which runs chose a row, and whether all did.
 #[inline(always)]
 fn chosen<const W: usize>(best: &[f64; W], row: usize) -> ([bool; W], bool) {
-    let is_one = best.map(|best| best == row as f64);
-    (is_one, is_one.iter().all(|is_one| *is_one))
+    let (mut is_one, mut is_all) = ([false; W], true);
+    for lane in 0..W {
+        is_one[lane] = best[lane] == row as f64;
+        is_all &= is_one[lane];
+    }
+    (is_one, is_all)
 }
 
 /// Exchanges two numbers of the runs that say so.

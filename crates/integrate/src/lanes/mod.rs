@@ -5,6 +5,7 @@
 //! anything but an ordinary step leaves the pack: it is for a single run to say what that is. Its place is taken by the next one.
 
 mod drive;
+mod known;
 mod linear;
 mod pack;
 mod plan;

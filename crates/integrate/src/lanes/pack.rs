@@ -3,6 +3,7 @@
 //! Every operation is done for each run alone, unfused and in the order written, so that a run has the same bits whatever its neighbours
 //! are and however many there are. Plain loops of fixed length: the compiler makes vector instructions of them where it may.
 
+use pulp::Simd;
 use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub};
 
 /// One number of each of `W` runs.
@@ -80,6 +81,51 @@ impl<const W: usize> Pack<W> {
                 return result;
             }
             base = base * base;
+        }
+    }
+}
+
+/// Where a condition does not hold. (`map` of an array is a function of its own, compiled without the instructions of its caller.)
+#[inline(always)]
+pub(super) fn not<const W: usize>(holds: &[bool; W]) -> [bool; W] {
+    let mut not = [false; W];
+    for lane in 0..W {
+        not[lane] = !holds[lane];
+    }
+    not
+}
+
+/// Takes a multiple of a column from another: `into[i] -= factor * column[i]`.
+///
+/// In registers by name: of plain loops over rows the compiler takes the rows side by side, and gathers them from far apart.
+#[inline(always)]
+pub(super) fn subtract<S: Simd, const W: usize>(
+    simd: S,
+    into: &mut [Pack<W>],
+    factor: &Pack<W>,
+    column: &[Pack<W>],
+) {
+    let factor = S::as_simd_f64s(&factor.0).0;
+    let column = &column[..into.len()];
+    // Iterators of pairs are functions of their own too.
+    for i in 0..into.len() {
+        let x = S::as_mut_simd_f64s(&mut into[i].0).0;
+        let y = S::as_simd_f64s(&column[i].0).0;
+        for r in 0..W / S::F64_LANES {
+            x[r] = simd.sub_f64s(x[r], simd.mul_f64s(factor[r], y[r]));
+        }
+    }
+}
+
+/// Multiplies packs by numbers, one each.
+#[inline(always)]
+pub(super) fn scale<S: Simd, const W: usize>(simd: S, packs: &mut [Pack<W>], factors: &[f64]) {
+    let factors = &factors[..packs.len()];
+    for i in 0..packs.len() {
+        let factor = simd.splat_f64s(factors[i]);
+        let x = S::as_mut_simd_f64s(&mut packs[i].0).0;
+        for r in 0..W / S::F64_LANES {
+            x[r] = simd.mul_f64s(x[r], factor);
         }
     }
 }

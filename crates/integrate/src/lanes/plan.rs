@@ -6,6 +6,7 @@ use super::pack::Pack;
 use crate::monitor::SUSPICIOUS;
 use crate::monitor::ahead::{N_SAMPLES, dip_of, off_parabola};
 use crate::step::{AGREEMENT, ALGEBRAIC, StepRule, Tolerance};
+use crate::stiffness::{BOUND, PAIR, REAL, WINDOW, is_readable};
 use crate::tolerances::DIP;
 
 /// Steps and reaches of several series, (9), and what is in doubt.
@@ -33,7 +34,7 @@ pub(super) fn sizes<const W: usize>(
     for j in 0..n {
         let d = rule.offsets[j];
         let top = rule.n_stages + d;
-        let last = [top, top - 1].map(|m| series[m * n + j].abs());
+        let last = [series[top * n + j].abs(), series[(top - 1) * n + j].abs()];
         let share = Pack::all(if d == 0 { ALGEBRAIC } else { 1.0 });
         for s in 0..d.max(1) {
             let size = series[s * n + j].abs() * rule.falling[s][s] + Pack::all(rule.nominal[s][j]);
@@ -92,10 +93,9 @@ fn has_gap<const W: usize>(
     let mut peak = Pack::ZERO;
     for (d, (usual, reached)) in rule.steps.usual.iter().zip(&rule.reaches.usual).enumerate() {
         let top = rule.n_stages + d;
-        let each = [(steps[0], usual), (steps[1], reached)].map(|(step, usual)| {
-            step.with(Pack::all(*usual), |step, usual| step.min(1e300) / usual)
-        });
-        let begin = each.map(|each| each.power(top / 2));
+        let ratio = |step: Pack<W>, usual: f64| step.map(|step| step.min(1e300)) / Pack::all(usual);
+        let each = [ratio(steps[0], *usual), ratio(steps[1], *reached)];
+        let begin = [each[0].power(top / 2), each[1].power(top / 2)];
         for j in (0..n).filter(|&j| rule.offsets[j] == d) {
             let mut powers = begin;
             for m in top / 2..top - 1 {
@@ -131,7 +131,7 @@ pub(super) fn tails<const W: usize>(
         }
         let x = |m: usize| series[(m + s) * n + j] * rule.falling[s][m + s];
         let last = [x(top), x(top - 1), x(top - 2), x(top - 3)];
-        let ratios = [0, 1, 2].map(|back| last[back] / last[back + 1]);
+        let ratios = [last[0] / last[1], last[1] / last[2], last[2] / last[3]];
         let inverse = |back: usize| {
             let m = (top - back) as f64;
             ratios[back] * m - ratios[back + 1] * (m - 1.0)
@@ -145,6 +145,129 @@ pub(super) fn tails<const W: usize>(
         }
     }
     seen
+}
+
+/// The unknowns whose last terms are the greatest over steps of lengths h, run by run: they bound the steps. `None` without long series.
+#[inline(always)]
+pub(super) fn bounding<const W: usize>(
+    rule: &StepRule,
+    series: &[Pack<W>],
+    h: &Pack<W>,
+) -> Option<[usize; W]> {
+    let n = rule.n;
+    let mut found: Option<(Pack<W>, [usize; W])> = None;
+    for d in 0..rule.falling.len() {
+        let top = rule.n_stages + d;
+        if !is_readable(top) {
+            continue;
+        }
+        let powers = [h.power(top), h.power(top - 1)];
+        for j in (0..n).filter(|&j| rule.offsets[j] == d) {
+            let size = series[j].abs() + Pack::all(rule.nominal[0][j]);
+            let term = |back: usize| (series[(top - back) * n + j] * powers[back]).abs() / size;
+            let last = term(0).max(term(1));
+            let (greatest, which) = found.get_or_insert((last, [j; W]));
+            for lane in 0..W {
+                if last[lane] > greatest[lane] {
+                    (greatest[lane], which[lane]) = (last[lane], j);
+                }
+            }
+        }
+    }
+    found.map(|(_, which)| which)
+}
+
+/// A step that a mode bounds up to this factor is looked at as for single runs.
+const NEARLY: f64 = 1.01;
+
+/// Which runs may have a mode that bounds their steps of lengths h, (31) of `docs/theory/implicit.md`, given the unknown of each.
+#[inline(always)]
+pub(super) fn may_be_stiff<const W: usize>(
+    rule: &StepRule,
+    series: &[Pack<W>],
+    h: &Pack<W>,
+    unknowns: &[usize; W],
+) -> [bool; W] {
+    let mut last: [Pack<W>; WINDOW] = [Pack::ZERO; WINDOW];
+    let (mut top, mut least): (Pack<W>, Pack<W>) = (Pack::ZERO, Pack::ZERO);
+    for lane in 0..W {
+        let d = rule.offsets[unknowns[lane]];
+        let first = (rule.n_stages + d + 1 - WINDOW) * rule.n + unknowns[lane];
+        for k in 0..WINDOW {
+            last[k][lane] = series[first + k * rule.n][lane];
+        }
+        top[lane] = (rule.n_stages + d) as f64;
+        least[lane] = BOUND * rule.roots[d];
+    }
+    let scale = (top * last[WINDOW - 1] / last[WINDOW - 2]).abs();
+    let mut y = [Pack::ZERO; WINDOW];
+    let mut factor = Pack::all(1.0);
+    for back in 0..WINDOW {
+        let k = WINDOW - 1 - back;
+        y[k] = last[k] / last[WINDOW - 1] * factor;
+        factor = factor * (scale / (top - Pack::all(back as f64)));
+    }
+    let reach = scale * h.abs() * NEARLY;
+    let (real, real_left, real_total) = real_rate(&y);
+    let (pair, pair_left, pair_total) = pair_rate(&y);
+    let mut may = [false; W];
+    for lane in 0..W {
+        let is_near = |rate: f64| rate * reach[lane] > least[lane];
+        let is_real = real_left[lane] <= NEARLY * REAL * REAL * real_total[lane];
+        let is_pair = pair_left[lane] <= NEARLY * PAIR * PAIR * pair_total[lane];
+        may[lane] = is_real && is_near(real[lane]) || is_pair && is_near(pair[lane]);
+    }
+    may
+}
+
+/// The size of the rate of a real mode, what it leaves and of how much.
+#[inline(always)]
+fn real_rate<const W: usize>(y: &[Pack<W>; WINDOW]) -> (Pack<W>, Pack<W>, Pack<W>) {
+    let (mut cross, mut square, mut total) = (Pack::ZERO, Pack::ZERO, Pack::ZERO);
+    for k in 1..WINDOW {
+        cross += y[k - 1] * y[k];
+        square += y[k - 1] * y[k - 1];
+        total += y[k] * y[k];
+    }
+    let rate = cross / square;
+    let mut left = Pack::ZERO;
+    for k in 1..WINDOW {
+        let off = y[k] - rate * y[k - 1];
+        left += off * off;
+    }
+    (rate.abs(), left, total)
+}
+
+/// The same of a pair of modes, the larger one.
+#[inline(always)]
+fn pair_rate<const W: usize>(y: &[Pack<W>; WINDOW]) -> (Pack<W>, Pack<W>, Pack<W>) {
+    let [mut a, mut b, mut c, mut f, mut g, mut total] = [Pack::ZERO; 6];
+    for k in 2..WINDOW {
+        a += y[k - 1] * y[k - 1];
+        b += y[k - 2] * y[k - 1];
+        c += y[k - 2] * y[k - 2];
+        f += y[k - 1] * y[k];
+        g += y[k - 2] * y[k];
+        total += y[k] * y[k];
+    }
+    let determinant = b * b - a * c;
+    let (p, q) = ((b * g - c * f) / determinant, (a * g - b * f) / determinant);
+    let mut left = Pack::ZERO;
+    for k in 2..WINDOW {
+        let off = y[k] - p * y[k - 1] + q * y[k - 2];
+        left += off * off;
+    }
+    let under = p * p * 0.25 - q;
+    let mut rate = Pack::ZERO;
+    for lane in 0..W {
+        let (under, half) = (under[lane], 0.5 * p[lane].abs());
+        rate[lane] = if under < 0.0 {
+            q[lane].sqrt()
+        } else {
+            half + under.sqrt()
+        };
+    }
+    (rate, left, total)
 }
 
 /// The last three values of a quantity of several runs, oldest first.

@@ -7,7 +7,7 @@ use daelight_expr::{BinaryOp, Operation, Recurrence, Register, Slot, Tape, Unary
 
 /// What a register is at order 0.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+pub(super) enum Value {
     /// It rests, or is of no use for values: nothing is to be done.
     Known,
     /// A coefficient of a variable, and its factor.
@@ -44,11 +44,11 @@ enum Rule {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
+pub(super) struct Step {
     /// The place of its row.
-    row: usize,
+    pub row: usize,
     lead: usize,
-    value: Value,
+    pub value: Value,
     rule: Rule,
 }
 
@@ -68,15 +68,17 @@ struct Follower {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     n_variables: usize,
-    n_registers: usize,
+    pub n_registers: usize,
     /// Coefficients of a register.
     stride: usize,
-    steps: Vec<Step>,
+    /// (order + 1) ... (order + derivative), `[derivative][order]`.
+    rising: Vec<f64>,
+    pub steps: Vec<Step>,
     followers: Vec<Follower>,
     /// Rows and leads of the roots.
     roots: Vec<(usize, usize)>,
     /// What follows from the parameters alone.
-    resting: Vec<(usize, Operation)>,
+    pub resting: Vec<(usize, Operation)>,
 }
 
 /// The numbers of a program.
@@ -132,6 +134,9 @@ impl Program {
             n_variables: tape.n_variables(),
             n_registers: registers.len(),
             stride,
+            rising: (0..=tape.max_slot_order())
+                .flat_map(|derivative| (0..stride).map(move |order| rising(order, derivative)))
+                .collect(),
             steps,
             followers: if order > 0 {
                 followers(tape, stride)?
@@ -184,6 +189,17 @@ impl Program {
         &room.rows[self.roots[root].0]
     }
 
+    /// The value of a register at order 0.
+    #[inline(always)]
+    pub fn register<'r, const W: usize>(&self, room: &'r Room<W>, register: usize) -> &'r Pack<W> {
+        &room.rows[register * self.stride]
+    }
+
+    /// The place of the row of a root.
+    pub fn root_row(&self, root: usize) -> usize {
+        self.roots[root].0
+    }
+
     /// Number of roots.
     pub fn n_roots(&self) -> usize {
         self.roots.len()
@@ -222,7 +238,7 @@ impl Program {
             let found = if order == 0 {
                 value(step.value, &room.rows, time, coefficients)
             } else {
-                coefficient(step, order, &room.rows, coefficients, self.n_variables)
+                coefficient(self, step, order, &room.rows, coefficients)
             };
             room.rows[step.row + order] = found;
         }
@@ -255,7 +271,7 @@ impl Program {
             let place = &mut room.rows[follower.row + order];
             if let Rule::Variable { index, derivative } = follower.rule {
                 let new = coefficients[(order + derivative) * self.n_variables + index]
-                    * rising(order, derivative);
+                    * self.rising[derivative * self.stride + order];
                 room.moved[at] = new - *place;
                 *place = new;
                 continue;
@@ -385,7 +401,11 @@ fn dot<const W: usize>(
     }
     let left = &rows[a + first..=a + last];
     let right = &rows[b + k - last..=b + k - first];
-    for (x, y) in left.iter().zip(right.iter().rev()) {
+    // Iterators of pairs are functions of their own, compiled without the instructions of their caller.
+    let n_terms = left.len();
+    let right = &right[..n_terms];
+    for i in 0..n_terms {
+        let (x, y) = (&left[i], &right[n_terms - 1 - i]);
         for lane in 0..W {
             sum.0[lane] += x.0[lane] * y.0[lane];
         }
@@ -404,12 +424,14 @@ fn slope_dot<const W: usize>(
     let mut sum = Pack::ZERO;
     let left = &rows[a + 1..=a + last];
     let right = &rows[b + k - last..b + k];
-    let mut i = 1.0;
-    for (x, y) in left.iter().zip(right.iter().rev()) {
+    let n_terms = left.len();
+    let right = &right[..n_terms];
+    for i in 0..n_terms {
+        let (x, y) = (&left[i], &right[n_terms - 1 - i]);
+        let weight = (i + 1) as f64;
         for lane in 0..W {
-            sum.0[lane] += i * x.0[lane] * y.0[lane];
+            sum.0[lane] += weight * x.0[lane] * y.0[lane];
         }
-        i += 1.0;
     }
     sum
 }
@@ -429,17 +451,18 @@ fn squares<const W: usize>(rows: &[Pack<W>], a: usize, first: usize, k: usize) -
 /// Coefficient k >= 1 of a register.
 #[inline(always)]
 fn coefficient<const W: usize>(
+    program: &Program,
     step: &Step,
     k: usize,
     rows: &[Pack<W>],
     coefficients: &[Pack<W>],
-    n: usize,
 ) -> Pack<W> {
     let own = step.row;
     match step.rule {
         Rule::Resting => Pack::ZERO,
         Rule::Variable { index, derivative } => {
-            coefficients[(k + derivative) * n + index] * rising(k, derivative)
+            let factor = program.rising[derivative * program.stride + k];
+            coefficients[(k + derivative) * program.n_variables + index] * factor
         }
         Rule::Time => Pack::all(f64::from(u8::from(k == 1))),
         Rule::Neg(a) => -rows[a + k],

@@ -4,12 +4,13 @@
 //! rounds are taken under masks.
 
 use super::linear::Factors;
-use super::pack::Pack;
+use super::pack::{Pack, not, scale};
 use super::program::{Program, Room};
 use crate::options::Options;
 use crate::problem::Problem;
 use crate::stages::project::{FAR_OFF, MAX_ROUNDS, is_rounding};
 use crate::stages::{ROUNDING, RowPattern, SETTLED, Scaling, Stages};
+use pulp::Simd;
 
 /// What a projection found, run by run.
 #[derive(Clone, Copy)]
@@ -142,14 +143,20 @@ impl<const W: usize> Solver<W> {
 
     /// Evaluates and factors the system Jacobian at the points of the runs that are `wanted`.
     #[inline(always)]
-    pub fn factor(&mut self, time: &Pack<W>, point: &[Pack<W>], wanted: &[bool; W]) {
+    pub fn factor<S: Simd>(
+        &mut self,
+        simd: S,
+        time: &Pack<W>,
+        point: &[Pack<W>],
+        wanted: &[bool; W],
+    ) {
         let all = wanted.iter().all(|wanted| *wanted);
         self.jacobian.evaluate(&mut self.jacobian_room, time, point);
         for (entry, into) in self.factors.entries.iter_mut().enumerate() {
             let new = *self.jacobian.root(&self.jacobian_room, entry);
             *into = if all { new } else { into.or(wanted, new) };
         }
-        self.factors.factor(wanted, all);
+        self.factors.factor(simd, wanted, all);
     }
 
     /// Projects points onto all constraints, (4), with the factors as they are.
@@ -178,7 +185,7 @@ impl<const W: usize> Solver<W> {
         let number = self.levels[stage].scaling.stage;
         let mut change: Pack<W> = Pack::all(f64::INFINITY);
         let mut before: Pack<W> = Pack::all(f64::INFINITY);
-        let mut active = found.failed.map(|failed| !failed);
+        let mut active = not(&found.failed);
         for round in 0..=MAX_ROUNDS {
             self.residuals
                 .extend(&mut self.room, number, time, point, &mut self.right);
@@ -216,7 +223,7 @@ impl<const W: usize> Solver<W> {
             let (moved, of_values) = self.update(stage, point, &active);
             change = change.or(&active, moved);
             if round == 0 {
-                let none = active.map(|active| !active);
+                let none = not(&active);
                 if number < 0 {
                     found.state_change = found.state_change.max(moved.or(&none, Pack::ZERO));
                 } else {
@@ -235,7 +242,7 @@ impl<const W: usize> Solver<W> {
     #[inline(always)]
     fn off(&self, stage: usize, active: &[bool; W]) -> [bool; W] {
         let level = &self.levels[stage];
-        let mut off = active.map(|active| !active);
+        let mut off = not(active);
         for (row, size) in level.scaling.rows.iter().zip(&level.sizes) {
             let right = self.right[row.equation].abs();
             for lane in 0..W {
@@ -313,7 +320,7 @@ impl<const W: usize> Solver<W> {
 
     /// Computes all coefficients above the points, (3) for k >= 1, into the rows behind them.
     #[inline(always)]
-    pub fn expand(&mut self, time: &Pack<W>, series: &mut [Pack<W>]) {
+    pub fn expand<S: Simd>(&mut self, simd: S, time: &Pack<W>, series: &mut [Pack<W>]) {
         let n = self.n;
         self.residuals.find_slopes(&mut self.room);
         for k in 1..=self.n_stages {
@@ -322,14 +329,15 @@ impl<const W: usize> Solver<W> {
             }
             self.residuals
                 .extend(&mut self.room, k as i32, time, series, &mut self.right);
-            let factors = &self.rising_rows[(k - 1) * n..];
-            for (right, factor) in self.right.iter_mut().zip(factors) {
-                *right = *right * *factor;
-            }
+            scale(simd, &mut self.right, &self.rising_rows[(k - 1) * n..]);
             self.factors.solve(&self.right, &mut self.solution);
-            let factors = &self.rising_columns[(k - 1) * n..];
-            for ((&top, x), factor) in self.tops.iter().zip(&self.solution).zip(factors) {
-                series[k * n + top] = *x * *factor;
+            scale(
+                simd,
+                &mut self.solution,
+                &self.rising_columns[(k - 1) * n..],
+            );
+            for (&top, x) in self.tops.iter().zip(&self.solution) {
+                series[k * n + top] = *x;
             }
             if k < self.n_stages {
                 self.residuals.remember(&mut self.room, k, series);

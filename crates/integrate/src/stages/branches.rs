@@ -70,8 +70,39 @@ impl Stages<'_> {
 
     /// A coefficient of the function that decides a branch, from the last expansion, and the size of its operands.
     pub fn switching(&self, branch: usize, order: usize) -> (f64, f64) {
-        let (left, right) = self.jet.compared(branch, order);
+        let (left, right) = match self.jet.compared(branch, order) {
+            // With the sides held a root may have no value beside its zero; as it is written it has one.
+            (left, right) if order == 0 && (left + right).is_nan() => {
+                self.compared_as_written(branch)
+            }
+            known => known,
+        };
         (left - right, left.abs() + right.abs())
+    }
+
+    /// What decides a branch at the present point, as it is written; 0 for what has no value.
+    fn compared_as_written(&self, branch: usize) -> (f64, f64) {
+        let equations = self.problem.equations();
+        let graph = equations.graph();
+        let inputs = self.jet.inputs();
+        let value = |symbol| match equations.slot(symbol) {
+            Slot::Variable { index, order } => {
+                let factorial: f64 = (1..=order).map(f64::from).product();
+                inputs.row(order as usize)[index as usize] * factorial
+            }
+            Slot::Parameter(index) => inputs.parameters()[index as usize],
+            Slot::Time => inputs.time(),
+            _ => f64::NAN,
+        };
+        let expr = self.jet.tape().branches().nth(branch);
+        match expr.map(|expr| graph.node(expr)) {
+            Some(Node::Unary(_, a)) => (graph.evaluate(&[a], value)[0], 0.0),
+            Some(Node::Binary(_, a, b)) => {
+                let both = graph.evaluate(&[a, b], value);
+                (both[0], both[1])
+            }
+            _ => (f64::NAN, f64::NAN),
+        }
     }
 
     /// The side on which a branch has the value that the text gives it where both sides are equal; none for `sign`.

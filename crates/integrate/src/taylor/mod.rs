@@ -29,6 +29,7 @@ use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, Forced};
+use crate::watch::rooted::Rooted;
 use crate::watch::sides::{Settled, Way, at_zero, forget_units, note_units, settle, undecided};
 use crate::watch::written::of_time;
 use approach::{Approach, Verdict};
@@ -97,6 +98,7 @@ pub struct Taylor<'p> {
     next: Vec<f64>,
     point: Vec<f64>,
     decider: Decider,
+    rooted: Option<Rooted>,
     forced: Option<Forced<'p>>,
     features: Option<Features<'p>>,
     /// Branches that switched at the present point: it lies on their switching surfaces.
@@ -145,6 +147,7 @@ impl<'p> Taylor<'p> {
             next: vec![0.0; n_rows * n],
             point: vec![0.0; (max_d + 1) * n],
             decider: Decider::default(),
+            rooted: Rooted::new(problem),
             forced: Forced::new(problem, allowance(n_stages, tolerances.rtol)),
             features: Features::new(problem, ConfirmedBy::Defect),
             at_zero: Vec::new(),

@@ -8,7 +8,9 @@ use crate::stages::Projected;
 use crate::tolerances::{SAME_SWITCH, SIDE_VALUE, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::beside::Beside;
+use crate::watch::branches::Piece;
 use crate::watch::forcing::At;
+use crate::watch::rooted::Within;
 use crate::watch::sides::{
     Settled, Way, at_zero, beyond, has_left_rest, leads_to, onto_surfaces, rests, settle,
 };
@@ -41,11 +43,40 @@ impl Taylor<'_> {
     pub(super) fn resolved(&mut self, h: f64) -> f64 {
         let rtol = self.options.tolerances.rtol;
         let mut h = h;
+        let is_rooted = |taylor: &Self, branch| taylor.stages.problem().is_rooted(branch);
         for branch in 0..self.stages.n_branches() {
-            self.decide(branch);
-            h = self.decider.limit(rtol, h);
+            if !is_rooted(self, branch) {
+                self.decide(branch);
+                h = self.decider.limit(rtol, h);
+            }
+        }
+        if self.rooted.is_none() {
+            return h;
+        }
+        for branch in 0..self.stages.n_branches() {
+            // Behind a switch of another function it is another one.
+            let far = self.first_switch(h).map_or(h, |(s, _)| s.min(h));
+            if let Some(Within::Unknown(s)) = self.within(branch, far) {
+                h = s;
+            }
         }
         h
+    }
+
+    /// What ranges say of a function that has no series at the zeros of its roots, (R30); `None` for others.
+    fn within(&mut self, branch: usize, h: f64) -> Option<Within> {
+        let rooted = self.rooted.as_mut().filter(|rooted| rooted.holds(branch))?;
+        let sides = self.stages.sides();
+        if sides[branch] == Ordering::Equal {
+            return Some(Within::Stays);
+        }
+        let own_zero = self.at_zero.contains(&branch);
+        let piece = Piece {
+            centre: self.time,
+            series: &self.series,
+        };
+        let stretch = (self.time, self.direction * h);
+        Some(rooted.within((branch, own_zero), sides, piece, stretch))
     }
 
     /// The step, up to h, on which functions of time alone are their series, by proof, (R3).
@@ -114,6 +145,11 @@ impl Taylor<'_> {
                 return has_left_rest(&self.stages, branch, way).then_some(0.0);
             }
         };
+        match self.within(branch, h) {
+            Some(Within::Leaves(s)) => return Some(s),
+            Some(_) => return None,
+            None => {}
+        }
         self.decide(branch);
         let own_zero = self.at_zero.contains(&branch);
         let root_side = self.stages.problem().root_side(branch);
@@ -134,7 +170,12 @@ impl Taylor<'_> {
     pub(super) fn first_switch(&mut self, h: f64) -> Option<(f64, usize)> {
         let mut first: Option<(f64, usize)> = None;
         for branch in 0..self.stages.n_branches() {
-            if let Some(s) = self.leaves_within(branch, h)
+            // A function with roots may have no values behind the zeros of those within it, which come first.
+            let far = match self.stages.problem().is_rooted(branch) {
+                true => first.map_or(h, |(s, _)| s),
+                false => h,
+            };
+            if let Some(s) = self.leaves_within(branch, far)
                 && first.is_none_or(|(held, _)| s < held)
             {
                 first = Some((s, branch));
@@ -352,7 +393,11 @@ impl Taylor<'_> {
     fn note_sizes(&mut self, branches: &[usize], distance: f64) {
         for &branch in branches {
             let is_away = self.stages.sides()[branch] != Ordering::Equal;
-            let orders = 0..self.stages.n_switching();
+            // Where a root begins only the value has a size.
+            let orders = match self.stages.problem().is_rooted(branch) {
+                true => 0..1,
+                false => 0..self.stages.n_switching(),
+            };
             let term = |m: usize| self.stages.switching(branch, m).1 * distance.powi(m as i32);
             let size = orders.map(term).fold(0.0, f64::max);
             self.stages

@@ -2,6 +2,7 @@
 //!
 //! Section 2 of `docs/theory/runs.md`: the implicit methods have no series of these functions, so they are expanded on the piece.
 
+use super::rooted::{Rooted, Within};
 use super::scan::{Cell, Expand, SCAN_ORDER, Scan};
 use crate::locate;
 use crate::problem::Problem;
@@ -21,6 +22,7 @@ pub(crate) struct BranchFunctions {
     roots: Vec<(usize, Option<usize>)>,
     /// Branches of the residuals for those within the functions.
     same: Vec<Option<usize>>,
+    rooted: Option<Rooted>,
     n: usize,
     point: Vec<f64>,
     scan: Scan,
@@ -99,6 +101,7 @@ impl BranchFunctions {
         parameters.copy_from_slice(&problem.parameters()[..parameters.len()]);
         Some(Self {
             same: same_branches(graph, residuals, &tape),
+            rooted: Rooted::new(problem),
             jet,
             roots,
             n: problem.n(),
@@ -119,6 +122,52 @@ impl BranchFunctions {
 
     /// The first time between two at which a branch leaves its side, and all that leave theirs at that time.
     pub fn first_switch(
+        &mut self,
+        piece: Piece<'_>,
+        (from, to): (f64, f64),
+        stages: &Stages<'_>,
+        known: OnSurfaces<'_>,
+    ) -> Option<FirstSwitch> {
+        let smooth = self.first_smooth(piece, (from, to), stages, known);
+        let until = smooth.as_ref().map_or(to, |switch| switch.time);
+        let rooted = self.first_rooted(piece, (from, until), stages, known.at_zero);
+        rooted.or(smooth)
+    }
+
+    /// The first time between two at which a function with roots that are not watched leaves its side, or is not known any more, (R30).
+    fn first_rooted(
+        &mut self,
+        piece: Piece<'_>,
+        (from, to): (f64, f64),
+        stages: &Stages<'_>,
+        at_zero: &[usize],
+    ) -> Option<FirstSwitch> {
+        let rooted = self.rooted.as_mut()?;
+        let sides = stages.sides();
+        let mut first: Option<(f64, usize)> = None;
+        for branch in 0..sides.len() {
+            if !rooted.holds(branch) || sides[branch] == Ordering::Equal {
+                continue;
+            }
+            let far = first.map_or((to - from).abs(), |(s, _)| s);
+            let stretch = (from, far.copysign(to - from));
+            let own_zero = at_zero.contains(&branch);
+            match rooted.within((branch, own_zero), sides, piece, stretch) {
+                Within::Leaves(s) | Within::Unknown(s) => first = Some((s, branch)),
+                Within::Stays => {}
+            }
+        }
+        let (s, branch) = first?;
+        let time = from + s.copysign(to - from);
+        Some(FirstSwitch {
+            time,
+            width: (SAME_SWITCH * time.abs()).max(SIDE_VALUE * s),
+            branches: vec![branch],
+        })
+    }
+
+    /// The same for functions that have series.
+    fn first_smooth(
         &mut self,
         piece: Piece<'_>,
         (from, to): (f64, f64),
@@ -280,8 +329,17 @@ impl Expand for OnPiece<'_, '_> {
         for order in 0..=SCAN_ORDER {
             let _ = functions.jet.extend(order as i32);
         }
-        for (series, &(left, right)) in into.iter_mut().zip(&functions.roots) {
+        let places = into.iter_mut().zip(&functions.roots).enumerate();
+        for (branch, (series, &(left, right))) in places {
             series.clear();
+            if functions
+                .rooted
+                .as_ref()
+                .is_some_and(|rooted| rooted.holds(branch))
+            {
+                series.resize(SCAN_ORDER + 1, (0.0, 0.0));
+                continue;
+            }
             series.extend((0..=SCAN_ORDER).map(|order| {
                 let left = functions.jet.root(left, order);
                 let right = right.map_or(0.0, |right| functions.jet.root(right, order));

@@ -21,7 +21,7 @@ const MOST_HALVINGS: usize = 16;
 const MOST_OPERATIONS: usize = 300;
 
 /// What a coefficient of an unknown, given with their number and its order, varies by within a radius around the point of a series.
-fn spread(rows: &[f64], (n, unknown, order): (usize, usize, usize), radius: f64) -> f64 {
+pub(super) fn spread(rows: &[f64], (n, unknown, order): (usize, usize, usize), radius: f64) -> f64 {
     let mut spread = 0.0;
     let (mut power, mut binomial) = (1.0, 1.0);
     for k in order + 1..rows.len() / n {
@@ -61,7 +61,9 @@ impl ConfirmedBy {
 pub(crate) struct Features<'p> {
     problem: &'p Problem,
     confirmed_by: ConfirmedBy,
+    /// Operations that are not linear, and behind them the sums of such.
     nodes: Vec<Register>,
+    n_operations: usize,
     values: Jet,
     ranges: PlainJet<Interval>,
     discs: PlainJet<Disc>,
@@ -119,10 +121,12 @@ impl<'p> Features<'p> {
             return None;
         }
         let plain = problem.plain_tape();
-        let nodes = plain.features();
+        let (mut nodes, sums) = plain.features();
         if nodes.is_empty() || nodes.len() > MOST_OPERATIONS {
             return None;
         }
+        let n_operations = nodes.len();
+        nodes.extend(sums);
         let n_slots = plain.max_slot_order() + 1;
         let values = Jet::new(Arc::clone(&plain), 0);
         let ranges = PlainJet::<Interval>::new(Arc::clone(&plain), 0);
@@ -133,6 +137,7 @@ impl<'p> Features<'p> {
             same_branch: same_branches(graph, problem.residual_tape(), &plain),
             seen: Vec::new(),
             nodes,
+            n_operations,
             values,
             ranges,
             discs,
@@ -146,6 +151,11 @@ impl<'p> Features<'p> {
         };
         features.set_parameters(problem.parameters());
         Some(features)
+    }
+
+    /// The operations that are looked at, of the residuals without stages.
+    pub fn nodes(&self) -> &[Register] {
+        &self.nodes
     }
 
     /// Looks at the same equations with other values of their parameters.
@@ -218,19 +228,27 @@ impl<'p> Features<'p> {
     fn is_known(&mut self, at: &At<'_>, h: f64) -> bool {
         let n = self.problem.n();
         let n_rows = at.series.len() / n;
-        // The middle counts too: what is even has the same value at both ends.
-        if n_rows <= self.n_slots || self.values_at(at, 0.5 * h).is_none() {
+        // The middle counts too: what is even has the same value at both ends. It counts here alone: (R8) asks whether it is a feature.
+        let ends = self.seen.clone();
+        let has_middle = n_rows > self.n_slots && self.values_at(at, 0.5 * h).is_some();
+        let seen = std::mem::replace(&mut self.seen, ends);
+        if !has_middle {
             return false;
         }
         let n_known = (n_rows - self.n_slots) as i32;
+        // Where all operations are known, so are their sums.
+        let n_operations = self.n_operations;
         FEATURE_DISCS.into_iter().any(|times| {
             self.encircle(at, times * h);
             let part = 1.0 / times;
             let left = part.powi(n_known + 1) / (1.0 - part);
             self.discs.extend(0).is_ok()
-                && self.nodes.iter().zip(&self.seen).all(|(&node, seen)| {
-                    self.discs.register(node, 0).radius() * left <= FEATURE * width(*seen)
-                })
+                && self.nodes[..n_operations]
+                    .iter()
+                    .zip(&seen)
+                    .all(|(&node, seen)| {
+                        self.discs.register(node, 0).radius() * left <= FEATURE * width(*seen)
+                    })
         })
     }
 

@@ -9,6 +9,7 @@ mod effect;
 pub(crate) mod features;
 pub(crate) mod forcing;
 mod isolate;
+pub(crate) mod rooted;
 mod scan;
 pub(crate) mod sides;
 pub(crate) mod written;

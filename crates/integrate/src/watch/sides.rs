@@ -466,7 +466,11 @@ fn follow(
         let (value, size) = stages.switching(branch, 0);
         let has_jumped = (value - before).abs() > SIDE_SURFACE * size;
         let is_located = varied.contains(&branch) || held == Ordering::Equal && !has_jumped;
-        let way = if is_located { way } else { way.beside() };
+        let mut way = if is_located { way } else { way.beside() };
+        if !is_located && stages.problem().is_rooted(branch) {
+            // Where a root begins its slope says nothing of the value.
+            way.width = 0.0;
+        }
         let side = match decisive(stages, branch, way) {
             // Where the argument of a root rests at zero the side without the root holds; the text may ask for the other one, `h >= 0`.
             None if stages.problem().root_side(branch).is_some() => held,
@@ -596,8 +600,10 @@ pub(crate) fn has_left_rest(stages: &Stages<'_>, branch: usize, way: Way) -> boo
 
 /// The order and the value of the first term that says where the function of a branch goes; `None` if it rests.
 pub(super) fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(usize, f64)> {
+    // Where the slope is infinite the value is all that is known.
     let series: Vec<(f64, f64)> = (0..stages.n_switching())
         .map(|order| stages.switching(branch, order))
+        .take_while(|(value, size)| value.is_finite() && size.is_finite())
         .collect();
     // A stretch of time on which all terms of the operands are comparable; their values alone may be zero.
     let mut moving = series

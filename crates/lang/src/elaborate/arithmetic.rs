@@ -195,6 +195,7 @@ impl<'a> Elaborator<'a> {
         self.require_type(&b, Type::Real, self.ast.span(exponent))?;
         let fits = a.dims() == b.dims() || a.dims().is_empty() || b.dims().is_empty();
         if (a.dims().is_empty() && b.dims().is_empty()) || (elementwise && fits) {
+            let b = self.whole_exponent(&a, b);
             return self.zip(BinaryOp::Pow, &a, &b, span);
         }
         match (a.dims(), &b) {
@@ -232,6 +233,22 @@ impl<'a> Elaborator<'a> {
                 ))
             }
         }
+    }
+
+    /// The exponents of variables as numbers, where whole parameters are exponents: x^2 is smooth where x vanishes, and x^p is not for
+    /// every p.
+    fn whole_exponent(&mut self, base: &Value, exponent: Value) -> Value {
+        let is_varied = base.elements().iter().any(|&expr| self.varies(expr));
+        if exponent.ty() != Some(Type::Integer) || !is_varied {
+            return exponent;
+        }
+        let elements: Vec<ExprId> = exponent.elements().to_vec();
+        let known: Option<Vec<f64>> = elements.iter().map(|&expr| self.known(expr)).collect();
+        let Some(known) = known else {
+            return exponent;
+        };
+        let data = known.iter().map(|&n| self.graph.constant(n)).collect();
+        Value::shaped(Type::Integer, exponent.dims().to_vec(), data)
     }
 
     pub(super) fn identity(&mut self, n: usize) -> Value {

@@ -142,6 +142,22 @@ impl<'a> Elaborator<'a> {
             return Ok(Some(self.clock_stand_in(Operator::Inferred, span)));
         };
         let value = self.eval(*first)?;
+        if let ("sample", &[element]) = (name, value.elements())
+            && let Some(interval) = self.graph.as_constant(element)
+        {
+            let number = daelight_expr::number(interval);
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongArity,
+                    span,
+                    "`sample` takes a start and an interval",
+                )
+                .label("one number was given")
+                .help(format!(
+                    "write `sample(0, {number})` for every {number} seconds"
+                )),
+            ));
+        }
         let operator = match (operator, name) {
             (Some(operator), _) => operator,
             (None, "sample") => Operator::Sample(None),

@@ -7,7 +7,7 @@ use crate::ast::{AstId, ClassKind, Expr, PathPart, Relation, Variability};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Symbol, Type};
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, UnaryOp};
 use std::rc::Rc;
 
 impl<'a> Elaborator<'a> {
@@ -508,57 +508,12 @@ impl<'a> Elaborator<'a> {
         if are_whole && let Some(expr) = self.compared_whole(op, a, b) {
             return Ok(Value::Scalar(Type::Boolean, self.mark(expr, span)));
         }
-        if let Some(expr) = self.compared_root(op, a, b, span) {
-            return Ok(Value::Scalar(Type::Boolean, self.mark(expr, span)));
-        }
         let expr = self.graph.binary(op, a, b);
         if wanted == Type::Real && matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
             self.equalities.push((expr, span));
         }
         self.note_relation(expr, span);
         Ok(Value::Scalar(Type::Boolean, self.mark(expr, span)))
-    }
-
-    /// The root of a size beside something that rests, asked without the root: `sqrt(abs(x)) < c` is c > 0 and abs(x) < c^2. The root has an
-    /// infinite slope where x passes zero, far from where the relation changes.
-    fn compared_root(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: Span) -> Option<ExprId> {
-        let size = |graph: &daelight_expr::Graph, expr| match graph.node(expr) {
-            Node::Unary(UnaryOp::Sqrt, size) if graph.is_size(size) => Some(size),
-            _ => None,
-        };
-        let (size, limit, op) = match (size(&self.graph, a), size(&self.graph, b)) {
-            (Some(size), None) => (size, b, op),
-            (None, Some(size)) => {
-                let mirrored = match op {
-                    BinaryOp::Less => BinaryOp::Greater,
-                    BinaryOp::LessEqual => BinaryOp::GreaterEqual,
-                    BinaryOp::Greater => BinaryOp::Less,
-                    BinaryOp::GreaterEqual => BinaryOp::LessEqual,
-                    other => other,
-                };
-                (size, a, mirrored)
-            }
-            _ => return None,
-        };
-        let symbols = self.walker.symbols(&self.graph, &[limit]);
-        let rests = |id| matches!(self.symbols.get(id), Symbol::Parameter(_));
-        if !symbols.into_iter().all(rests) {
-            return None;
-        }
-        let (joined, beyond) = match op {
-            BinaryOp::Less => (BinaryOp::And, BinaryOp::Greater),
-            BinaryOp::LessEqual => (BinaryOp::And, BinaryOp::GreaterEqual),
-            BinaryOp::Greater => (BinaryOp::Or, BinaryOp::Less),
-            BinaryOp::GreaterEqual => (BinaryOp::Or, BinaryOp::LessEqual),
-            _ => return None,
-        };
-        let zero = self.graph.constant(0.0);
-        let sign = self.graph.binary(beyond, limit, zero);
-        let square = self.graph.mul(limit, limit);
-        let relation = self.graph.binary(op, size, square);
-        self.note_relation(relation, span);
-        let relation = self.mark(relation, span);
-        Some(self.graph.binary(joined, sign, relation))
     }
 
     /// `b == true` is `b`, `b <> true` is `not b`: numbers never stand for truth values in text.

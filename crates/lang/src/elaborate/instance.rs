@@ -145,8 +145,8 @@ impl<'a> Elaborator<'a> {
         let What::Component(declaration) = element.what else {
             return Err(Reported);
         };
-        if let Some(condition) = declaration.condition {
-            let holds = self.in_part(element.part, |elaborator| {
+        if let Some((condition, part)) = own_condition(&element, declaration) {
+            let holds = self.in_part(part, |elaborator| {
                 elaborator.eval_known(condition, "whether a component exists")
             })?;
             if holds == 0.0 {
@@ -237,20 +237,21 @@ impl<'a> Elaborator<'a> {
         Ok(made)
     }
 
-    fn handed(&self, node: NodeId, declaration: &Declaration) -> Handed {
+    fn handed(&self, node: NodeId, element: &Element<'a>, declaration: &'a Declaration) -> Handed {
         let outer = self.node(node).handed;
+        let own = own_prefixes(element, declaration);
         Handed {
-            variability: match (outer.variability, declaration.variability) {
+            variability: match (outer.variability, own.variability) {
                 (Variability::Constant, _) | (_, Variability::Constant) => Variability::Constant,
                 (Variability::Parameter, _) | (_, Variability::Parameter) => Variability::Parameter,
                 (Variability::Discrete, _) | (_, Variability::Discrete) => Variability::Discrete,
                 _ => Variability::Continuous,
             },
-            causality: match declaration.causality {
+            causality: match own.causality {
                 Causality::None => outer.causality,
                 own => own,
             },
-            flow: match declaration.flow {
+            flow: match own.flow {
                 Flow::Potential => outer.flow,
                 own => own,
             },
@@ -270,8 +271,9 @@ impl<'a> Elaborator<'a> {
         let part = element.part;
         let span = declaration.type_span;
         let resolved = self.resolve_type(&declaration.type_name, span, part)?;
-        let mut handed = self.handed(node, declaration);
-        if declaration.causality == Causality::None && resolved.causality != Causality::None {
+        let mut handed = self.handed(node, element, declaration);
+        let own = own_prefixes(element, declaration);
+        if own.causality == Causality::None && resolved.causality != Causality::None {
             handed.causality = resolved.causality;
         }
         if self.is_expandable(node) {
@@ -843,16 +845,63 @@ impl<'a> Elaborator<'a> {
     }
 }
 
+/// A declaration and, behind it, those in whose place it stands, each with where its names are looked up.
+fn replaced<'e, 'a>(
+    element: &'e Element<'a>,
+    declaration: &'a Declaration,
+) -> impl Iterator<Item = (&'a Declaration, PartId)> + use<'e, 'a> {
+    let behind = std::iter::successors(element.inherited.as_deref(), |element| {
+        element.inherited.as_deref()
+    });
+    let behind = behind.filter_map(|element| match element.what {
+        What::Component(replaced) => Some((replaced, element.part)),
+        What::Class(_) => None,
+    });
+    std::iter::once((declaration, element.part)).chain(behind)
+}
+
 /// The sizes of a declaration; one that is declared again keeps the sizes of what it replaces where it gives none.
-fn own_dims(element: &Element<'_>, declaration: &Declaration) -> Vec<(AstId, PartId)> {
-    let at = |part: PartId| move |&dim: &AstId| (dim, part);
-    if declaration.dims.is_empty()
-        && let Some(original) = &element.inherited
-        && let What::Component(replaced) = original.what
-    {
-        return replaced.dims.iter().map(at(original.part)).collect();
+fn own_dims<'a>(element: &Element<'a>, declaration: &'a Declaration) -> Vec<(AstId, PartId)> {
+    replaced(element, declaration)
+        .find(|(declaration, _)| !declaration.dims.is_empty())
+        .map(|(declaration, part)| declaration.dims.iter().map(|&dim| (dim, part)).collect())
+        .unwrap_or_default()
+}
+
+/// The condition of a declaration: one that is declared again keeps that of what it replaces, since it can give none.
+fn own_condition<'a>(
+    element: &Element<'a>,
+    declaration: &'a Declaration,
+) -> Option<(AstId, PartId)> {
+    replaced(element, declaration)
+        .find_map(|(declaration, part)| declaration.condition.map(|ast| (ast, part)))
+}
+
+struct Prefixes {
+    variability: Variability,
+    causality: Causality,
+    flow: Flow,
+}
+
+/// The prefixes of a declaration: one that is declared again keeps those of what it replaces where it gives none.
+fn own_prefixes<'a>(element: &Element<'a>, declaration: &'a Declaration) -> Prefixes {
+    let mut own = Prefixes {
+        variability: Variability::Continuous,
+        causality: Causality::None,
+        flow: Flow::Potential,
+    };
+    for (declaration, _) in replaced(element, declaration) {
+        if own.variability == Variability::Continuous {
+            own.variability = declaration.variability;
+        }
+        if own.causality == Causality::None {
+            own.causality = declaration.causality;
+        }
+        if own.flow == Flow::Potential {
+            own.flow = declaration.flow;
+        }
     }
-    declaration.dims.iter().map(at(element.part)).collect()
+    own
 }
 
 /// Layers as they reach an element of an array of components.

@@ -297,8 +297,11 @@ pub fn elaborate<'a>(
     elaborator.read_connections();
     elaborator.bind_variables();
     elaborator.all_equations();
-    elaborator.settle_clocks();
-    elaborator.settle_discrete();
+    // What defines a variable may stand in what was not read.
+    if !unread {
+        elaborator.settle_clocks();
+        elaborator.settle_discrete();
+    }
     elaborator.set_views_aside();
     elaborator.guess_by_definitions();
     elaborator.check_foreign();
@@ -337,7 +340,10 @@ impl<'a> Elaborator<'a> {
                 None => return Err(Reported),
             }
         }
-        self.is_of_package = node != scope::TOP_NODE;
+        // A class of a library that is asked for by its name comes as a model that is nothing but that class.
+        let is_another = self.class.declarations.is_empty()
+            && matches!(&*self.class.extends, [base] if base.base.contains('.'));
+        self.is_of_package = node != scope::TOP_NODE || is_another;
         let part = self.node(node).root;
         let handle = scope::Handle {
             class: self.class,

@@ -543,9 +543,18 @@ impl<'a> Elaborator<'a> {
             }
             match &declaration.constraint {
                 Some(constraint) => env.layers.extend(constraint_layer(constraint, part)),
-                None => env
-                    .layers
-                    .push(plain_layer(&declaration.modifications, part)),
+                // Without a constraining clause its modifications and its value are those of what replaces it, too.
+                None => {
+                    env.layers
+                        .push(plain_layer(&declaration.modifications, part));
+                    if let (Some(ast), None) = (declaration.binding, &env.value) {
+                        env.value = Some(Bound::Expr {
+                            ast,
+                            part,
+                            subs: Rc::from([]),
+                        });
+                    }
+                }
             }
             element.what = What::Component(by);
             element.part = replacement.part;
@@ -574,6 +583,9 @@ impl<'a> Elaborator<'a> {
             element.owner = known.owner;
             if env.value.is_none() && declaration.binding.is_none() {
                 env.value = known.env.value.clone();
+            }
+            if declaration.prefixes.is_redeclare && element.inherited.is_none() {
+                element.inherited = Some(Rc::new(known.clone()));
             }
         }
         element.env = Rc::new(env);

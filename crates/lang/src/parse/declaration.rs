@@ -91,6 +91,20 @@ impl Parser<'_> {
             }
             self.bump();
         }
+        if let Some(prefix) = self.misspelt_prefix() {
+            let place = self.bump().span;
+            let word = self.word(place);
+            self.report(
+                Diagnostic::error(
+                    Code::Syntax,
+                    place,
+                    format!("`{word}` is no word of the language"),
+                )
+                .label("a prefix, a type and a name make a declaration")
+                .help(format!("did you mean `{prefix}`?")),
+            );
+            variability = Variability::Parameter;
+        }
         let (type_name, type_span) = self.declared_type()?;
         let dims = if self.at(Kind::BracketOpen) {
             self.subscripts()?
@@ -106,6 +120,17 @@ impl Parser<'_> {
             type_span,
             dims,
         })
+    }
+
+    /// The prefix that the first of three names in a row was meant to be.
+    fn misspelt_prefix(&self) -> Option<&'static str> {
+        const PREFIXES: [&str; 5] = ["parameter", "constant", "discrete", "input", "output"];
+        if [0, 1, 2].iter().any(|&at| self.kind_at(at) != Kind::Ident) {
+            return None;
+        }
+        let word = self.word(self.span());
+        let begun = PREFIXES.into_iter().find(|prefix| prefix.starts_with(word));
+        begun.or_else(|| nearest(word, PREFIXES))
     }
 
     /// `a[dims](attributes) = binding if condition "comment"`.

@@ -185,8 +185,7 @@ impl Parser<'_> {
         self.bump();
         let mut branches = Vec::new();
         loop {
-            let condition = self.expression()?;
-            self.then_for_colon(condition)?;
+            let condition = self.condition()?;
             self.expect_or_assume(Kind::Then, "`then`")?;
             branches.push((condition, body(self)));
             if !self.eat(Kind::ElseIf) {
@@ -231,7 +230,7 @@ impl Parser<'_> {
         self.bump();
         let mut branches = Vec::new();
         loop {
-            let condition = self.expression()?;
+            let condition = self.condition()?;
             self.expect_or_assume(Kind::Then, "`then`")?;
             branches.push((condition, body(self)));
             if !self.eat(Kind::ElseWhen) {
@@ -269,7 +268,7 @@ impl Parser<'_> {
             }
             Kind::While => {
                 self.bump();
-                let condition = self.expression()?;
+                let condition = self.condition()?;
                 self.expect_or_assume(Kind::Loop, "`loop`")?;
                 let body = self.statements();
                 self.close(Kind::While, "`end while`")?;

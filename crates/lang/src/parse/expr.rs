@@ -22,8 +22,7 @@ impl Parser<'_> {
         let start = self.bump().span;
         let mut branches = Vec::new();
         loop {
-            let condition = self.expression()?;
-            self.then_for_colon(condition)?;
+            let condition = self.condition()?;
             self.expect(Kind::Then, "`then`")?;
             let value = self.expression()?;
             branches.push((condition, value));
@@ -43,8 +42,27 @@ impl Parser<'_> {
         ))
     }
 
+    /// The condition of an `if`, a `when` or a `while`. `h = 0` is told as the equation that it is, and read as a comparison.
+    pub(super) fn condition(&mut self) -> Option<AstId> {
+        let left = self.expression()?;
+        if !self.at(Kind::Equal) {
+            self.then_for_colon(left)?;
+            return Some(left);
+        }
+        let place = self.bump().span;
+        self.report(
+            Diagnostic::error(Code::Syntax, place, "`=` makes an equation, and this is a condition")
+                .label("compare both sides here")
+                .help("write `<=` or `>=` for the moment at which one side reaches the other, or `==` between whole numbers"),
+        );
+        let right = self.expression()?;
+        let span = self.ast.span(left).to(self.previous_span());
+        let op = Relation::LessEqual;
+        Some(self.push(Expr::Relation { op, left, right }, span))
+    }
+
     /// Reports `if a > 0: b`, which reads as a range without its `then`.
-    pub(super) fn then_for_colon(&mut self, condition: AstId) -> Option<()> {
+    fn then_for_colon(&mut self, condition: AstId) -> Option<()> {
         let &Expr::Range { start, stop, .. } = self.ast.expr(condition) else {
             return Some(());
         };

@@ -318,6 +318,39 @@ type ToolCurves = Vec<(String, Vec<(f64, f64)>)>;
 /// The columns are `tool`, `model` (or `problem`), `error` and `time` in seconds (or `solve_ns` in nanoseconds); a column
 /// `equations` tells forms of a model apart. Rows without error or time are left out.
 pub fn work_precision(records: &Records) -> Result<Figure, String> {
+    // A colour belongs to a tool in all panels.
+    let mut known: Vec<String> = Vec::new();
+    let mut panels = Vec::new();
+    for (model, tools) in curves_by_model(records)? {
+        let mut panel = Panel::new(format!("error ({model})"), "time [s]")
+            .x_scale(Scale::Log)
+            .y_scale(Scale::Log);
+        for (name, mut points) in tools {
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let colour = known
+                .iter()
+                .position(|other| *other == name)
+                .unwrap_or_else(|| {
+                    known.push(name.clone());
+                    known.len() - 1
+                });
+            panel = panel.curve(
+                Curve::line(name, points)
+                    .stroke(Stroke::Links)
+                    .colour(colour),
+            );
+        }
+        panels.push(panel);
+    }
+    let n_columns = if panels.len() > 1 { 2 } else { 1 };
+    let empty = Figure::new("Work and precision")
+        .columns(n_columns)
+        .size(420 * n_columns as u32 + 120, 340);
+    figure(empty, panels)
+}
+
+/// Error and time of each run, by model and by tool, in the order in which they come.
+fn curves_by_model(records: &Records) -> Result<Vec<(&str, ToolCurves)>, String> {
     let column = |names: &[&str]| {
         let found = names
             .iter()
@@ -340,7 +373,6 @@ pub fn work_precision(records: &Records) -> Result<Figure, String> {
         Err(missing) => (column(&["solve_ns"]).map_err(|_| missing)?, 1e-9),
     };
     let form = column(&["equations"]).ok();
-    // Models and tools in the order in which they come.
     let mut models: Vec<(&str, ToolCurves)> = Vec::new();
     for (line, row) in &records.rows {
         let number = |at: usize| match row[at].as_str() {
@@ -368,35 +400,7 @@ pub fn work_precision(records: &Records) -> Result<Figure, String> {
             None => tools.push((name, vec![point])),
         }
     }
-    // A colour belongs to a tool in all panels.
-    let mut known: Vec<String> = Vec::new();
-    let mut panels = Vec::new();
-    for (model, tools) in models {
-        let mut panel = Panel::new(format!("error ({model})"), "time [s]")
-            .x_scale(Scale::Log)
-            .y_scale(Scale::Log);
-        for (name, mut points) in tools {
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let colour = known
-                .iter()
-                .position(|other| *other == name)
-                .unwrap_or_else(|| {
-                    known.push(name.clone());
-                    known.len() - 1
-                });
-            panel = panel.curve(
-                Curve::line(name, points)
-                    .stroke(Stroke::Links)
-                    .colour(colour),
-            );
-        }
-        panels.push(panel);
-    }
-    let n_columns = if panels.len() > 1 { 2 } else { 1 };
-    let empty = Figure::new("Work and precision")
-        .columns(n_columns)
-        .size(420 * n_columns as u32 + 120, 340);
-    figure(empty, panels)
+    Ok(models)
 }
 
 #[cfg(test)]

@@ -42,8 +42,8 @@ pub fn frame(diagnostic: &Diagnostic, sources: &SourceMap, color: bool) -> Strin
                 .with_color(tint)
                 .with_order(-1),
         );
-    for (other, remark) in &diagnostic.related {
-        let place = excerpts.locate(*other);
+    for (other, remark) in by_texts(diagnostic, span) {
+        let place = excerpts.locate(other);
         report = report.with_label(
             Label::new(place)
                 .with_message(remark)
@@ -73,15 +73,37 @@ pub fn frame(diagnostic: &Diagnostic, sources: &SourceMap, color: bool) -> Strin
     }
 }
 
-/// Puts the places of the original text into the headers of the frame: the first is the place
-/// itself, the second that of the first related text. Excerpts of long lines have other columns.
+/// The related places, those of one text together: first those of the main one, then as the texts come.
+fn by_texts(diagnostic: &Diagnostic, main: Span) -> Vec<(Span, &str)> {
+    let mut texts = vec![main.source];
+    for (span, _) in &diagnostic.related {
+        if !texts.contains(&span.source) {
+            texts.push(span.source);
+        }
+    }
+    let related = diagnostic.related.iter();
+    let mut places: Vec<(Span, &str)> = related
+        .map(|(span, remark)| (*span, remark.as_str()))
+        .collect();
+    places.sort_by_key(|(span, _)| texts.iter().position(|text| *text == span.source));
+    places
+}
+
+/// Puts the places of the original text into the headers of the frame: the first is the place itself, each further one
+/// the first related place of another text. Excerpts of long lines have other columns.
 fn with_places(text: &str, diagnostic: &Diagnostic, main: Span, sources: &SourceMap) -> String {
     let header = |span: Span| {
         let source = sources.get(span.source);
         let (line, column) = source.line_column(span.start);
         format!("[ {}:{line}:{column} ]", source.name())
     };
-    let mut places = std::iter::once(main).chain(diagnostic.related.iter().map(|(span, _)| *span));
+    let mut firsts = vec![main];
+    for (span, _) in by_texts(diagnostic, main) {
+        if firsts.last().is_some_and(|last| last.source != span.source) {
+            firsts.push(span);
+        }
+    }
+    let mut places = firsts.into_iter();
     let mut lines = Vec::new();
     for line in text.lines() {
         // Headers are the only lines with a bracket right behind a corner or a branch of the frame.

@@ -284,6 +284,7 @@ impl<'f, 'a> Search<'f, 'a> {
             .map(|unknown| self.request.is_given(unknown))
             .collect();
         let pattern = self.finder.values.pattern(&base);
+        let read = self.finder.values.read(&pattern, &base);
         let guess = self.jet.clone();
         let mut n_failed = vec![0; base.columns.len()];
         let mut tried: Vec<Vec<bool>> = Vec::new();
@@ -292,7 +293,7 @@ impl<'f, 'a> Search<'f, 'a> {
         loop {
             let differentiated = &self.finder.is_differentiated;
             let by_wish = by_wish(&base.columns, &given, differentiated, &n_failed);
-            let order = SolveOrder::new(&pattern, &by_wish)?;
+            let order = SolveOrder::new(&pattern, read.as_ref(), &by_wish)?;
             let is_late = Instant::now() > self.limits.deadline;
             let is_over = is_late || tried.len() > N_DRAWN || tried.contains(&order.is_kept);
             match first {
@@ -492,7 +493,7 @@ impl<'f, 'a> Search<'f, 'a> {
             let differentiated = &self.finder.is_differentiated;
             let by_wish = by_wish(&base.columns, &given, differentiated, &n_failed);
             let order = self.solved_in.take().or_else(|| {
-                SolveOrder::new(&pattern, &by_wish)
+                SolveOrder::new(&pattern, None, &by_wish)
                     .filter(|order| tried.len() <= N_DRAWN && !tried.contains(&order.is_kept))
             });
             let Some(order) = order else {
@@ -577,7 +578,7 @@ impl<'f, 'a> Search<'f, 'a> {
             if blocks.is_none() {
                 let pattern = self.finder.values.pattern(&stage);
                 let in_turn: Vec<usize> = (0..stage.columns.len()).collect();
-                blocks = SolveOrder::new(&pattern, &in_turn);
+                blocks = SolveOrder::new(&pattern, None, &in_turn);
             }
             let blocks = blocks.as_ref().map_or(&[][..], |order| &order.blocks);
             if k == 1 {
