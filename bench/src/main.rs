@@ -28,7 +28,7 @@ fn main() -> std::process::ExitCode {
         ["manipulators"] => manipulators::run(),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p bench -- engine|growth|ensemble|analysis|algebra|solve [--csv FILE]|stiff [--peers] [NAME …]|manipulators"
+                "usage: cargo run --release -p bench -- engine|growth|ensemble|analysis|algebra|solve [--csv FILE]|stiff [--peers [--kept]|--scipy] [NAME …]|manipulators"
             );
             return std::process::ExitCode::from(2);
         }

@@ -185,6 +185,16 @@ impl Peers {
 
     /// RADAU5 of Debian's package r-cran-desolve: its library is called from compiled code, without R's interpreter.
     pub fn radau5(&self) -> Result<Vec<serde_json::Value>, String> {
+        self.with_desolve("solve_radau5.cpp")
+    }
+
+    /// RADAU5 on the stiff problems.
+    pub fn stiff_radau5(&self) -> Result<Vec<serde_json::Value>, String> {
+        self.with_desolve("stiff_radau5.cpp")
+    }
+
+    /// Compiles a program beside deSolve's library and runs it with the version.
+    fn with_desolve(&self, source: &str) -> Result<Vec<serde_json::Value>, String> {
         let ask = "cat(system.file('libs', 'deSolve.so', package = 'deSolve'), R.home('lib'), as.character(packageVersion('deSolve')))";
         let found = || run(Command::new("Rscript").args(["-e", ask]));
         let answer = match found() {
@@ -194,22 +204,73 @@ impl Peers {
         let [library, r, version] = answer.split_whitespace().collect::<Vec<_>>()[..] else {
             return Err(format!("R does not say where deSolve is: {answer}"));
         };
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/solve_radau5.cpp");
-        let program = self.work("radau5", &[])?.join("radau5");
-        run(Command::new("g++")
-            .args(["-O3", "-march=native", "-rdynamic", "-o"])
-            .args([&program, &source])
-            .args([
-                library,
-                "-lR",
-                &format!("-L{r}"),
-                &format!("-Wl,-rpath,{r}"),
-            ]))?;
+        let path = format!("-Wl,-rpath,{r}");
+        let links = ["-rdynamic", library, "-lR", &format!("-L{r}"), &path];
+        let program = self.compiled(source, &links)?;
         Ok(documents(&run(Command::new(program).arg(version))?))
+    }
+
+    /// CVODE and IDA of Debian's SUNDIALS on the stiff problems.
+    pub fn stiff_sundials(&self) -> Result<Vec<serde_json::Value>, String> {
+        let links = [
+            "-lsundials_cvode",
+            "-lsundials_ida",
+            "-lsundials_nvecserial",
+            "-lsundials_sunlinsoldense",
+            "-lsundials_sunlinsolband",
+        ];
+        let compile = || self.compiled("stiff_sundials.cpp", &links);
+        let program = match compile() {
+            Ok(program) => program,
+            Err(_) => debian(&["libsundials-dev", "g++"]).and_then(|()| compile())?,
+        };
+        Ok(documents(&run(&mut Command::new(program))?))
+    }
+
+    /// What a peer answers, kept for the next time; what it answered the last time if that is asked for and there.
+    pub fn kept(
+        &self,
+        name: &str,
+        reuse: bool,
+        ask: impl FnOnce() -> Result<Vec<serde_json::Value>, String>,
+    ) -> Result<Vec<serde_json::Value>, String> {
+        let file = self.work("stiff", &[])?.join(format!("{name}.json"));
+        if reuse && let Ok(text) = std::fs::read_to_string(&file) {
+            return Ok(documents(&text));
+        }
+        let found = ask()?;
+        let lines: String = found.iter().map(|d| format!("{d}\n")).collect();
+        std::fs::write(&file, lines).map_err(|error| error.to_string())?;
+        Ok(found)
+    }
+
+    /// Compiles a program of the folder of peers.
+    fn compiled(&self, source: &str, links: &[&str]) -> Result<PathBuf, String> {
+        let name = source.trim_end_matches(".cpp");
+        let program = self.work(name, &[])?.join(name);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("peers")
+            .join(source);
+        run(Command::new("g++")
+            .args(["-std=c++17", "-O3", "-march=native", "-o"])
+            .args([&program, &source])
+            .args(links))?;
+        Ok(program)
+    }
+
+    /// diffsol on the stiff problems.
+    pub fn stiff_diffsol(&self) -> Result<Vec<serde_json::Value>, String> {
+        let program = self.built("diffsol")?;
+        Ok(documents(&run(Command::new(program).arg("stiff"))?))
     }
 
     /// Builds the solver that is a program of its own, and runs it.
     pub fn built_solver(&self, folder: &str) -> Result<Vec<serde_json::Value>, String> {
+        Ok(documents(&run(&mut Command::new(self.built(folder)?))?))
+    }
+
+    /// Builds a solver that is a program of its own.
+    fn built(&self, folder: &str) -> Result<PathBuf, String> {
         let project = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("peers")
             .join(folder);
@@ -219,8 +280,7 @@ impl Peers {
             .arg(project.join("Cargo.toml"))
             .arg("--target-dir")
             .arg(&target))?;
-        let program = target.join("release").join(format!("peer-{folder}"));
-        Ok(documents(&run(&mut Command::new(program))?))
+        Ok(target.join("release").join(format!("peer-{folder}")))
     }
 
     /// Runs Singular on commands with a limit on its time and 4 GB of memory; what it printed.

@@ -1,15 +1,20 @@
-//! The stiff problems of the public test sets: error in tolerances first, then steps and time of every method, beside SciPy.
+//! The stiff problems of the public test sets: error in tolerances first, then steps and time of every method, beside the peers.
 //!
-//! Models and references are those of `crates/integrate/tests/stiff`. `stiff NAME …` runs some of them, `stiff --peers` runs
-//! SciPy's Radau, BDF and LSODA on equations of their own as well (`peers/stiff_scipy.py`).
+//! Models and references are those of `crates/integrate/tests/stiff`. `stiff NAME …` runs some of them. `stiff --peers` compares `auto` with RADAU5,
+//! CVODE, IDA and diffsol on equations written by hand (`peers/stiff_problems.hpp`) at the error that is achieved (with `--kept` by what they answered the last time), `stiff --scipy` tells what SciPy's
+//! Radau, BDF and LSODA take (`peers/stiff_scipy.py`).
 
 use crate::peers::Peers;
 use crate::table::{print, ratio, time, timed};
-use daelight::{SolveOptions, solve};
+use daelight::{Setup, Solution, SolveOptions, solve, solve_prepared};
 use daelight_analysis::System;
 use daelight_integrate::StopReason;
 use daelight_integrate::implicit::Method;
+use serde_json::Value;
 use std::time::{Duration, Instant};
+
+#[path = "../../tests/support/processor.rs"]
+mod processor;
 
 /// Tolerances that are asked for.
 const RTOLS: [f64; 3] = [1e-4, 1e-7, 1e-10];
@@ -85,10 +90,17 @@ fn listed(names: &[&str]) -> Vec<Listed> {
     found
 }
 
-/// Runs problems by all methods, those of SciPy if asked for.
-pub fn run(names: &[&str]) {
-    let with_peers = names.contains(&"--peers");
-    let names: Vec<&str> = names.iter().copied().filter(|n| *n != "--peers").collect();
+/// Runs problems by all methods, or beside the peers.
+pub fn run(arguments: &[&str]) {
+    let asks = |flag: &str| arguments.contains(&flag);
+    let names = arguments.iter().copied().filter(|n| !n.starts_with("--"));
+    let names: Vec<&str> = names.collect();
+    if asks("--peers") {
+        return beside_peers(&names, asks("--kept"));
+    }
+    if asks("--scipy") {
+        return scipy();
+    }
     let (mut over_best, mut errors) = (Vec::new(), Vec::new());
     for problem in listed(&names) {
         let mut rows = Vec::new();
@@ -128,9 +140,6 @@ pub fn run(names: &[&str]) {
     let inverse = |(error, label): (f64, String)| (1.0 / error, label);
     let small: Vec<_> = Vec::into_iter(small).map(inverse).collect();
     summary("tolerance over error, of the others", small, 100.0);
-    if with_peers {
-        peers();
-    }
 }
 
 const HEADER: [&str; 7] = [
@@ -198,16 +207,7 @@ fn measure(problem: &Listed, rtol: f64, method: Option<Method>) -> Measured {
             error: Err("not solved"),
         };
     }
-    let values = solution.reader(system).values(problem.end).ok().flatten();
-    let error = values.map(|values| {
-        let unknowns = system.unknowns().iter().zip(&values).zip(&problem.wanted);
-        unknowns
-            .map(|((unknown, value), wanted)| {
-                let unit = wanted.abs() + unknown.nominal.unwrap_or(1.0);
-                (value - wanted).abs() / (rtol * unit)
-            })
-            .fold(0.0, f64::max)
-    });
+    let error = error_of(problem, &solution).map(|error| error / rtol);
     Measured {
         steps,
         nanoseconds,
@@ -215,8 +215,167 @@ fn measure(problem: &Listed, rtol: f64, method: Option<Method>) -> Measured {
     }
 }
 
+/// The least time of a run that is as exact as a level asks for, with the tolerance that took it.
+type Best = Option<(f64, f64)>;
+
+/// The errors that runs are compared at, as parts of |x| + nominal.
+const LEVELS: [f64; 3] = RTOLS;
+
+/// The quickest run for each level, of (error, time, tolerance).
+fn quickest(runs: &[(f64, f64, f64)]) -> [Best; 3] {
+    LEVELS.map(|level| {
+        let good = runs.iter().filter(|(error, ..)| *error <= level);
+        good.map(|(_, time, tolerance)| (*time, *tolerance))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+    })
+}
+
+/// Runs of `auto` at tolerances from 1e-3 to 1e-12: error, processor time with the start and without reading and analysis, tolerance.
+fn own_scan(problem: &Listed) -> Vec<(f64, f64, f64)> {
+    let setup = Setup::new(&problem.system);
+    let mut runs = Vec::new();
+    for k in 6..=24 {
+        let rtol = 10f64.powf(-f64::from(k) / 2.0);
+        let options = SolveOptions {
+            to: Some(problem.end),
+            rtol: Some(rtol),
+            budget: Some(PATIENCE),
+            ..SolveOptions::default()
+        };
+        let (begin, mut shortest) = (Instant::now(), Duration::MAX);
+        let mut solution = None;
+        for repeat in 0..50 {
+            if repeat > 2 && begin.elapsed() > LONG || shortest > LONG && repeat > 0 {
+                break;
+            }
+            let run = || solve_prepared(&problem.system, &setup, &options, &mut |_| {}).ok();
+            let (found, took) = processor::timed(run);
+            shortest = shortest.min(took);
+            solution = found;
+        }
+        let error = solution.and_then(|solution| error_of(problem, &solution));
+        runs.extend(error.map(|error| (error, shortest.as_nanos() as f64, rtol)));
+    }
+    runs
+}
+
+/// The largest error at the end as a part of |x| + nominal; `None` for a run that did not come to its end.
+fn error_of(problem: &Listed, solution: &Solution) -> Option<f64> {
+    let is_finished = solution.run.stop == StopReason::Finished;
+    let mut reader = is_finished.then(|| solution.reader(&problem.system))?;
+    let values = reader.values(problem.end).ok().flatten()?;
+    Some(largest_error(problem, &values))
+}
+
+fn largest_error(problem: &Listed, values: &[f64]) -> f64 {
+    let unknowns = problem.system.unknowns().iter();
+    let pairs = unknowns.zip(values).zip(&problem.wanted);
+    pairs
+        .map(|((unknown, value), wanted)| {
+            (value - wanted).abs() / (wanted.abs() + unknown.nominal.unwrap_or(1.0))
+        })
+        .fold(0.0, f64::max)
+}
+
+/// `auto` beside the peers: the quickest run of each that is as exact as asked, and the ratio to the best peer.
+fn beside_peers(names: &[&str], reuse: bool) {
+    let peers = Peers::environment();
+    let mut theirs = Vec::new();
+    for (tool, documents) in [
+        (
+            "RADAU5",
+            peers.kept("radau5", reuse, || peers.stiff_radau5()),
+        ),
+        (
+            "CVODE and IDA",
+            peers.kept("sundials", reuse, || peers.stiff_sundials()),
+        ),
+        (
+            "diffsol",
+            peers.kept("diffsol", reuse, || peers.stiff_diffsol()),
+        ),
+    ] {
+        match documents {
+            Ok(documents) => theirs.extend(documents),
+            Err(why) => println!("PEER MISSING: {tool}: {why}"),
+        }
+    }
+    let (mut ratios, mut n_ahead) = (Vec::new(), 0);
+    for problem in listed(names) {
+        let ours = quickest(&own_scan(&problem));
+        let mut tools: Vec<(String, Vec<(f64, f64, f64)>)> = Vec::new();
+        let same = |found: &&Value| {
+            found["problem"] == problem.name.as_str() && found["end"] == problem.end
+        };
+        for found in theirs.iter().filter(same) {
+            let text = |key: &str| found[key].as_str().unwrap_or("").to_string();
+            let label = format!("{} {}, {}", text("tool"), text("version"), text("form"));
+            let values: Vec<f64> = match found["values"].as_array() {
+                Some(values) => values.iter().filter_map(Value::as_f64).collect(),
+                None => Vec::new(),
+            };
+            let number = |key: &str| found[key].as_f64().unwrap_or(f64::NAN);
+            if found["success"] == true && values.len() >= problem.wanted.len().min(8) {
+                let run = (
+                    largest_error(&problem, &values),
+                    1e9 * number("solve"),
+                    number("tolerance"),
+                );
+                match tools.iter_mut().find(|(name, _)| *name == label) {
+                    Some((_, runs)) => runs.push(run),
+                    None => tools.push((label, vec![run])),
+                }
+            }
+        }
+        let quickest: Vec<_> = tools.iter().map(|(l, runs)| (l, quickest(runs))).collect();
+        let mut rows = Vec::new();
+        for (at, level) in LEVELS.iter().enumerate() {
+            let found = quickest
+                .iter()
+                .filter_map(|(label, best)| Some((label, best[at]?)));
+            let best = found.clone().map(|(_, (time, _))| time);
+            let best = best.fold(f64::INFINITY, f64::min);
+            let what = format!("{} to {:e}", problem.name, problem.end);
+            let mut row = |tool: &str, (nanoseconds, tolerance): (f64, f64)| {
+                rows.push(vec![
+                    what.clone(),
+                    format!("{level:e}"),
+                    tool.to_string(),
+                    format!("{tolerance:.0e}"),
+                    time(nanoseconds),
+                    ratio(nanoseconds / best),
+                ]);
+            };
+            match ours[at] {
+                Some(run) => {
+                    row("daelight auto", run);
+                    if best.is_finite() {
+                        n_ahead += usize::from(run.0 < best);
+                        ratios.push((run.0 / best, format!("{} {level:e}", problem.name)));
+                    }
+                }
+                None => row("daelight auto", (f64::NAN, f64::NAN)),
+            }
+            found.for_each(|(label, run)| row(label, run));
+        }
+        print(
+            &[
+                "problem",
+                "error",
+                "tool",
+                "tolerance",
+                "time",
+                "over best peer",
+            ],
+            &rows,
+        );
+    }
+    println!("ahead of every peer in {n_ahead} of {}", ratios.len());
+    summary("auto over the best peer", ratios, 1.5);
+}
+
 /// SciPy's methods at the same tolerances.
-fn peers() {
+fn scipy() {
     let peers = Peers::environment();
     let mut rows = Vec::new();
     for rtol in RTOLS {

@@ -558,6 +558,38 @@ fn errors_that_grow_are_told() {
     }
 }
 
+/// Fast parts that decay keep no error: x' = k (y - x) + y', y' = -a y has x = y = exp(-a t), whatever k is. Runs with small errors of our own
+/// that left the slow motion at every step told of errors of 1e4 sizes.
+#[test]
+fn errors_of_stiff_decays_do_not_grow() {
+    let mut seed = 11u64;
+    let mut draw = |low: f64, high: f64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        low + (high - low) * (seed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for _ in 0..4 {
+        let (k, a) = (10f64.powf(draw(3.0, 8.0)), draw(0.3, 2.0));
+        let text = format!(
+            "model Decay  Real x(start = 1, fixed = true), y(start = 1, fixed = true), z(start = 0, fixed = true);
+            equation  der(x) = {k}*(y - x) - {a}*y;  der(y) = -{a}*y;  der(z) = {k}/7*(x*y - z);  end Decay;"
+        );
+        for method in ["auto", "radau", "bdf"] {
+            for rtol in ["1e-3", "1e-5", "1e-8"] {
+                let arguments = ["--to", "4", "--method", method, "--rtol", rtol];
+                let (code, found) = solve_text(&text, &arguments);
+                let what = format!("k = {k}, a = {a}, {method} {rtol}: {}", found["warnings"]);
+                assert_eq!(code, 0, "{what}");
+                let (error, allowed) = (
+                    number(&found["final"]["x"]) - (-4.0 * a).exp(),
+                    10.0 * rtol.parse::<f64>().expect("a number"),
+                );
+                assert!(error.abs() < allowed, "{what}: {error:e}");
+                assert!(!found["warnings"].to_string().contains("grow"), "{what}");
+            }
+        }
+    }
+}
+
 /// Lorenz's equations with other numbers: what is left of 1e-12 at t = 45 is told.
 #[test]
 fn chaotic_runs_are_told() {

@@ -460,6 +460,12 @@ impl Stepper for Bdf<'_> {
         (&mut self.end, &mut self.end_xp)
     }
 
+    fn damp(&mut self, change: &mut [f64]) {
+        if let Some(leading) = self.factored {
+            self.factor.damp(&self.pencil, leading, change);
+        }
+    }
+
     fn solved(&mut self) -> Step<'_> {
         let (n, order) = (self.n, self.order);
         self.solved.copy_from_slice(&self.differences);

@@ -239,6 +239,17 @@ impl RealFactor {
         Ok(())
     }
 
+    /// change = c (c E + B)^-1 E change, (34), with the c that was factored; as it was where that fails.
+    pub(crate) fn damp(&mut self, pencil: &Pencil, c: f64, change: &mut [f64]) {
+        let mut damped = vec![0.0; change.len()];
+        pencil.e_times(change, &mut damped);
+        if self.solve(pencil, &mut damped).is_ok() {
+            for (change, damped) in change.iter_mut().zip(damped) {
+                *change = c * damped;
+            }
+        }
+    }
+
     /// Condition of the scaled matrix in the 1-norm, estimated.
     pub(crate) fn condition(&mut self) -> Result<f64, LinalgError> {
         match self {

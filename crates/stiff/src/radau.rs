@@ -585,6 +585,12 @@ impl Stepper for Radau<'_> {
         (&mut self.stage, &mut self.stage_xp)
     }
 
+    fn damp(&mut self, change: &mut [f64]) {
+        if let Some(h) = self.factored {
+            self.real.damp(&self.pencil, self.method.gamma / h, change);
+        }
+    }
+
     fn solved(&mut self) -> Step<'_> {
         let (n, n_stages) = (self.x.len(), self.method.n());
         // Divided differences over the points 1, ..., c2, c1, 0.

@@ -70,6 +70,8 @@ impl Default for Options {
 pub struct Statistics {
     /// Accepted steps.
     pub steps: usize,
+    /// Those of them that an implicit method took, where series may take others.
+    pub implicit_steps: usize,
     /// Steps that were not accepted; for a method alone, those rejected by its error test.
     pub rejected: usize,
     /// Steps of a method whose equations were not solved.
@@ -89,6 +91,7 @@ pub struct Statistics {
 impl AddAssign for Statistics {
     fn add_assign(&mut self, more: Self) {
         self.steps += more.steps;
+        self.implicit_steps += more.implicit_steps;
         self.rejected += more.rejected;
         self.newton_failures += more.newton_failures;
         self.residuals += more.residuals;
@@ -407,6 +410,8 @@ pub trait Stepper {
     fn attempt(&mut self, step: f64, to: f64) -> Result<(), Failure>;
     /// The unknowns at the end of the step that was solved, and their derivatives.
     fn end_mut(&mut self) -> (&mut [f64], &mut [f64]);
+    /// What is left of a change of the end of the step that was solved, as its matrix damps errors, (34).
+    fn damp(&mut self, change: &mut [f64]);
     /// The step that was solved, with the end as it is now.
     fn solved(&mut self) -> Step<'_>;
     /// Moves on to the end of the step, and chooses the next one.

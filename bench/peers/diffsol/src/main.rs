@@ -3,6 +3,8 @@
 //! Prints one JSON document for each problem and tolerance. Jacobians come from dual numbers, which diffsol turns into
 //! (sparse, coloured) matrices itself.
 
+mod stiff;
+
 use diffsol::{
     FaerSparseLU, FaerSparseMat, NalgebraLU, NalgebraMat, OdeBuilder, OdeSolverMethod,
     OdeSolverStopReason, Vector,
@@ -467,6 +469,10 @@ fn scan<P: Problem>(name: &str, form: &str, problem: P, every: usize, once: fn(P
 }
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|what| what == "stiff") {
+        return stiff::run(arguments.get(2).map(String::as_str));
+    }
     let by_hand = "index 1 by hand";
     scan("pendulum", by_hand, Pendulum, 1, dense);
     scan("andrews", by_hand, Andrews, 1, dense);

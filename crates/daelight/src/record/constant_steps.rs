@@ -59,6 +59,7 @@ pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &FixedOption
         last: named_values(names.zip(last.iter().copied())),
         statistics: StatisticsRecord {
             steps: s.steps,
+            implicit_steps: s.steps,
             rejected: 0,
             residuals: s.residuals,
             jacobians: s.jacobians,

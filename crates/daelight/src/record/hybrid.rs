@@ -37,6 +37,7 @@ pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>)
         last,
         statistics: StatisticsRecord {
             steps: s.steps,
+            implicit_steps: s.implicit_steps,
             rejected: s.rejected,
             residuals: s.residuals,
             jacobians: s.jacobians,

@@ -101,6 +101,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         singularities,
         statistics: StatisticsRecord {
             steps: s.steps,
+            implicit_steps: s.implicit_steps,
             rejected: s.rejected,
             residuals: s.residuals,
             jacobians: s.jacobians,

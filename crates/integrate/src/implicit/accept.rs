@@ -27,6 +27,7 @@ impl Course<'_> {
         let loud = self.is_loud(target);
         self.step = Some(h.abs());
         self.work.steps += 1;
+        self.work.implicit_steps += 1;
         self.at_zero.clear();
         self.keep_residuals();
         let there = Expansion {

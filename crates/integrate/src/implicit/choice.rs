@@ -201,6 +201,7 @@ struct Mark {
     n_singularities: usize,
     n_switches: usize,
     steps: usize,
+    implicit_steps: usize,
 }
 
 /// The series, and what is known of the costs of both ways. Costs are counted in steps of the series.
@@ -230,11 +231,8 @@ pub(super) struct Choice<'p> {
     trial_cost: f64,
     n_trial: usize,
     wasted: f64,
-    /// Steps of the series and the time that they covered, steps of the implicit method; where that first took over, with the
-    /// steps of both there.
-    n_series: usize,
+    /// The time that the series covered; where the implicit method first took over, with the steps of both there.
     length: f64,
-    n_steps: usize,
     taken_over: Option<(f64, f64, f64)>,
 }
 
@@ -261,8 +259,6 @@ impl<'p> Choice<'p> {
             trial_cost: 0.0,
             n_trial: 0,
             wasted: 0.0,
-            n_series: 0,
-            n_steps: 0,
             length: 0.0,
             taken_over: None,
         })
@@ -301,7 +297,6 @@ impl<'p> Choice<'p> {
             return;
         };
         self.cost += 1.0;
-        self.n_series += 1;
         self.length += h;
         self.n_since += 1;
         self.lengths.push_back(h);
@@ -379,10 +374,6 @@ impl<'p> Choice<'p> {
 
     /// A run by both, and why.
     fn told(&self, run: Run) -> Chosen {
-        let steps = format!(
-            "{} steps by taylor, {} by radau",
-            self.n_series, self.n_steps
-        );
         // A trial that comes to the end has shown enough.
         let at_end = || {
             let (mark, (h, _)) = (self.mark.as_ref()?, self.paces.back()?);
@@ -405,7 +396,7 @@ impl<'p> Choice<'p> {
                 Method::Radau
             },
             why: format!(
-                "stiff: from t = {time:.1e} the series were bound to steps of {h:.1e}, where radau took {longer:.1e}; {steps}"
+                "stiff: from t = {time:.1e} the series were bound to steps of {h:.1e}, where radau took {longer:.1e}"
             ),
         }
     }
@@ -467,6 +458,7 @@ impl Course<'_> {
             n_singularities: self.singularities.len(),
             n_switches: self.switches.len(),
             steps: self.work.steps,
+            implicit_steps: self.work.implicit_steps,
         };
         if let Some(choice) = &mut self.choice {
             choice.role = Role::Trial;
@@ -512,6 +504,7 @@ impl Course<'_> {
             self.time = mark.time;
             self.series = mark.series;
             self.work.steps = mark.steps;
+            self.work.implicit_steps = mark.implicit_steps;
         }
     }
 
@@ -522,7 +515,6 @@ impl Course<'_> {
         };
         let cost = choice.cost_of(before, after);
         choice.cost += cost;
-        choice.n_steps += 1;
         choice.paces.push_back((h, cost));
         if choice.paces.len() > RETURN {
             choice.paces.pop_front();
@@ -590,6 +582,5 @@ impl Choice<'_> {
         self.wasted += self.trial_cost;
         self.wait = WAIT * self.trial_cost * f64::from(1 << self.n_failed.min(MOST_PATIENT));
         self.n_failed += 1;
-        self.n_steps -= self.n_trial;
     }
 }

@@ -267,8 +267,7 @@ impl Course<'_> {
                     return Some(event_of(reason));
                 }
             } else {
-                let (x, xp) = stepper.end_mut();
-                if self.project_end(first_order, to, x, xp).is_err() {
+                if self.project_end(first_order, to, stepper).is_err() {
                     return Some(Event::Failed(None));
                 }
                 let error = self.iteration_error(to);
@@ -358,26 +357,29 @@ impl Course<'_> {
         &mut self,
         first_order: &FirstOrder,
         t: f64,
-        x: &mut [f64],
-        xp: &mut [f64],
+        stepper: &mut dyn Stepper,
     ) -> Result<(), String> {
         let allowed = self.options.nudge;
+        let (x, xp) = stepper.end_mut();
         if allowed == 0.0 {
             return self.project(first_order, t, x, xp);
         }
-        let (mut end, mut rates) = (x.to_vec(), xp.to_vec());
+        let [from, rates_from] = [x, xp].map(|values| values.to_vec());
+        let (mut end, mut rates) = (from.clone(), rates_from.clone());
         self.project(first_order, t, &mut end, &mut rates)?;
         let (projected, n) = (self.point.clone(), self.problem.n());
         let mut part = 1.0;
         loop {
-            (end, rates) = (x.to_vec(), xp.to_vec());
-            self.nudge(first_order, &mut end);
-            for (end, x) in end.iter_mut().zip(&*x) {
-                *end = x + part * (*end - x);
-            }
+            let mut change = vec![0.0; from.len()];
+            self.nudge(first_order, &from, &mut change);
+            stepper.damp(&mut change);
+            let changes = from.iter().zip(&change);
+            end = changes.map(|(x, change)| x + part * change).collect();
+            rates.copy_from_slice(&rates_from);
             self.project(first_order, t, &mut end, &mut rates)?;
             let moved = Nudges::distance(self.options, n, [&projected, &self.point]);
             if moved <= REJECT * allowed || part < 1.0 {
+                let (x, xp) = stepper.end_mut();
                 x.copy_from_slice(&end);
                 xp.copy_from_slice(&rates);
                 return Ok(());
@@ -386,8 +388,8 @@ impl Course<'_> {
         }
     }
 
-    /// Moves the unknowns of a leg a little, in runs that look what becomes of that; not those that rest beside a root, which no step moves.
-    fn nudge(&mut self, first_order: &FirstOrder, x: &mut [f64]) {
+    /// What the unknowns of a leg are moved by, in runs that look what becomes of that; not those that rest beside a root, which no step moves.
+    fn nudge(&mut self, first_order: &FirstOrder, x: &[f64], change: &mut [f64]) {
         let resting = self.stages.resting_beside_roots();
         for j in 0..self.problem.n() {
             for s in 0..=self.problem.unknown_offset(j) {
@@ -395,7 +397,7 @@ impl Course<'_> {
                     .place(j, s)
                     .filter(|_| !resting.contains(&(j, s)))
                 {
-                    x[place] = self.nudges.moved(self.options, (s, j), x[place]);
+                    change[place] = self.nudges.moved(self.options, (s, j), x[place]) - x[place];
                 }
             }
         }

@@ -25,6 +25,7 @@ impl Course<'_> {
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, switch.width);
         self.work.steps += 1;
+        self.work.implicit_steps += 1;
         let before = self.stages.sides().to_vec();
         let (restart, settled) = self.enter((time, &switch.branches), way);
         let segment = Segment {

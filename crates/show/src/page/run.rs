@@ -334,7 +334,8 @@ fn numbers(report: &SolveRecord, view: &RunView, marks: &[TimeMark]) -> Element 
     let s = &report.statistics;
     let mut table = Grid::new("What the run cost", &["count", "number"]).numeric(&[1]);
     let counts = [
-        (format!("steps by {}", report.method), s.steps),
+        ("steps".to_string(), s.steps),
+        ("of them by radau or bdf".to_string(), s.implicit_steps),
         ("steps rejected".to_string(), s.rejected),
         ("jets".to_string(), s.jets),
         ("evaluations of the equations".to_string(), s.residuals),

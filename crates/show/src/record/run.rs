@@ -150,6 +150,8 @@ pub struct SingularityRecord {
 pub struct StatisticsRecord {
     /// Accepted steps.
     pub steps: usize,
+    /// Those of them by an implicit method.
+    pub implicit_steps: usize,
     /// Steps tried again.
     pub rejected: usize,
     /// Evaluations of the equations.

@@ -4,12 +4,31 @@ use super::spectrum::zero_dynamics_text;
 use super::wrapped;
 use crate::record::{
     DiscretisationRecord, EnergyRecord, EventRecord, ModesRecord, SingularityRecord, SolveRecord,
+    StatisticsRecord,
 };
 use crate::words::{count, cut, magnitude, short, told_time};
 
 /// Components of an open direction below this are not told, nor directions of more components.
 const NO_COMPONENT: f64 = 1e-6;
 const MOST_COMPONENTS: usize = 12;
+
+/// How many steps were made by which method.
+fn steps(s: &StatisticsRecord, method: &str) -> String {
+    let by_series = s.steps.saturating_sub(s.implicit_steps);
+    if s.steps == 0 {
+        return format!("no whole step by {method}");
+    }
+    if by_series == 0 || s.implicit_steps == 0 {
+        return format!("{} by {method}", count(s.steps, "step"));
+    }
+    // Most of a run may be the series'.
+    let implicit = if method == "taylor" { "radau" } else { method };
+    let steps = count(s.steps, "step");
+    format!(
+        "{steps}: {by_series} by taylor, {} by {implicit}",
+        s.implicit_steps
+    )
+}
 
 /// The run as a page for a terminal.
 pub fn solve(report: &SolveRecord, model: &str) -> String {
@@ -24,12 +43,8 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     }
     let s = &report.statistics;
     page.push_str(&wrapped(&format!(
-        "{} by {}, {} rejected; {}, {}; largest constraint residual {}.",
-        match s.steps {
-            0 => "no whole step".to_string(),
-            steps => count(steps, "step"),
-        },
-        report.method,
+        "{}, {} rejected; {}, {}; largest constraint residual {}.",
+        steps(s, &report.method),
         s.rejected,
         count(s.jets, "jet"),
         count(s.factorizations, "factorisation"),
