@@ -175,7 +175,8 @@ fn narrow_features_are_not_stepped_over_side_by_side() {
     let (n_stayed, ends) = compare(ensemble, &values, unknown.expect("it is kept"));
     let area = 0.01 * std::f64::consts::PI.sqrt();
     for (x, c) in ends.iter().zip(&values) {
-        assert!((x - area).abs() < 1e-6 * area, "{x} at c = {c}");
+        // Steps have a hundredth of the tolerance that is asked for; x counts beside 1.
+        assert!((x - area).abs() < 100.0 * 1e-8, "{x} at c = {c}");
     }
     assert!(n_stayed > 0, "{n_stayed}");
 }
