@@ -1,6 +1,6 @@
 //! `solve` around singular points: what is told of them, and that nothing is passed silently.
 
-use crate::common::{daelight, daelight_with_input, json, json_of, number, stdout};
+use crate::common::{Random, daelight, daelight_with_input, json, json_of, number, stdout};
 use daelight::selftest::{SelftestOutcome, planted, try_planted};
 use daelight_integrate::implicit::Method;
 use serde_json::Value;
@@ -553,5 +553,49 @@ fn touched_zeros_are_told_between_the_samples() {
                 assert!((time - c).abs() < told.max(1e-7), "{label}");
             }
         }
+    }
+}
+
+/// y^2 = x^2 + e^2 with x' = 1 and v = y': y = 0 is missed by e, and nothing is singular, however little e is beside the tolerance.
+#[test]
+fn folds_that_are_missed_are_passed_on_their_own_branch() {
+    let mut random = Random(61);
+    for case in 0..48 {
+        let e = 10f64.powf(random.between(-6.0, -1.0));
+        let (from, rate) = (-random.between(0.3, 2.0), random.between(0.5, 2.0));
+        let end = -from / rate * random.between(1.5, 3.0);
+        let (more, equations) = [
+            ("", ""),
+            (", W(start = 0, fixed = true)", "der(W) = v*y;"),
+            (", a", "a = der(v);"),
+        ][case % 3];
+        let start = from.hypot(e);
+        let text = model(
+            &format!("{} Real y(start = {start}), v{more};", state("x", from)),
+            &format!("der(x) = {rate}; y^2 - x^2 = {e}^2; v = der(y); {equations}"),
+        );
+        let method = METHODS[case / 3 % 2];
+        let rtol = ["1e-8", "1e-6", "1e-5", "1e-9"][case % 4];
+        let on = ["stop", "continue"][case / 4 % 2];
+        let told = end.to_string();
+        let asked = [
+            "--to",
+            &told,
+            "--method",
+            method,
+            "--rtol",
+            rtol,
+            "--on-singularity",
+            on,
+        ];
+        let (code, found) = solve(&text, &asked);
+        assert_eq!(code, 0, "{asked:?} e = {e}: {}\n{text}", found["message"]);
+        let y = found["final"]["y"].as_f64().expect("a value");
+        let wanted = (from + rate * end).hypot(e);
+        let within = 1e3 * rtol.parse::<f64>().expect("a number") * wanted;
+        assert!(
+            (y - wanted).abs() < within,
+            "{asked:?} e = {e}: {y}, not {wanted}\n{text}"
+        );
     }
 }

@@ -18,10 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Blocks of rows that may wait for an earlier one or for whoever takes them.
-const MOST_WAITING: usize = 64;
-
-/// Rows that go from thread to thread together: one by one took a seventh of a sweep of the pendulum.
+/// Rows that go from thread to thread together (one by one took a seventh of a sweep of the pendulum), and blocks of them that may wait for
+/// an earlier one or for whoever takes them.
 const BLOCK: usize = 64;
 
 /// A row does not wait longer than this for the others of its block, as long as rows come.
@@ -54,7 +52,7 @@ impl Sweep {
         }
         let is_over = AtomicBool::new(false);
         let taken = AtomicUsize::new(range.start);
-        let (sender, receiver) = sync_channel::<Vec<SweepRow>>(MOST_WAITING);
+        let (sender, receiver) = sync_channel::<Vec<SweepRow>>(BLOCK);
         let asks = self.errors_grow(interrupt);
         let work = |sender: SyncSender<Vec<SweepRow>>| {
             let worker = Worker::new(self, interrupt, asks);

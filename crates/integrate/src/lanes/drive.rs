@@ -31,6 +31,23 @@ struct Arguments<'p, const W: usize> {
     roots: Vec<f64>,
 }
 
+impl<'p, const W: usize> Arguments<'p, W> {
+    /// `None` where runs side by side do not evaluate them; `Some(None)` without any.
+    fn new(problem: &'p Problem) -> Option<Option<Self>> {
+        let watched = problem.arguments();
+        if watched.is_empty() {
+            return Some(None);
+        }
+        let program = Program::new(problem.argument_tape(), 0)?;
+        Some(Some(Self {
+            watched,
+            roots: vec![0.0; program.n_roots()],
+            room: program.room(),
+            program,
+        }))
+    }
+}
+
 /// Arguments of sines and cosines in the blocks of several runs.
 struct Phases<const W: usize> {
     program: Program,
@@ -167,18 +184,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         let n_stages = n_stages(problem, options);
         let solver = Solver::<W>::new(problem, n_stages, options)?;
         let watched = problem.arguments();
-        let arguments = match watched.is_empty() {
-            true => None,
-            false => {
-                let program = Program::new(problem.argument_tape(), 0)?;
-                Some(Arguments {
-                    watched,
-                    roots: vec![0.0; program.n_roots()],
-                    room: program.room(),
-                    program,
-                })
-            }
-        };
+        let arguments = Arguments::new(problem)?;
         let phases = Phases::new(problem)?;
         let n = problem.n();
         let n_blocks = problem.structure().blocks().len();
@@ -592,8 +598,9 @@ impl<'p, const W: usize> Drive<'p, W> {
         let found = self.solver.project(&time, &mut self.next);
         let rtol = self.options.tolerances.rtol;
         let (mut stale, mut is_any) = ([false; W], false);
+        let changes = &found.state_change;
         for lane in 0..W {
-            stale[lane] = found.state_change[lane] > rtol;
+            stale[lane] = changes[lane] > rtol;
             is_any |= stale[lane];
         }
         if is_any {

@@ -123,9 +123,8 @@ pub(super) fn scale<S: Simd, const W: usize>(simd: S, packs: &mut [Pack<W>], fac
     let factors = &factors[..packs.len()];
     for i in 0..packs.len() {
         let factor = simd.splat_f64s(factors[i]);
-        let x = S::as_mut_simd_f64s(&mut packs[i].0).0;
-        for r in 0..W / S::F64_LANES {
-            x[r] = simd.mul_f64s(x[r], factor);
+        for x in S::as_mut_simd_f64s(&mut packs[i].0).0 {
+            *x = simd.mul_f64s(*x, factor);
         }
     }
 }

@@ -177,9 +177,6 @@ pub(super) fn bounding<const W: usize>(
     found.map(|(_, which)| which)
 }
 
-/// A step that a mode bounds up to this factor is looked at as for single runs.
-const NEARLY: f64 = 1.01;
-
 /// Which runs may have a mode that bounds their steps of lengths h, (31) of `docs/theory/implicit.md`, given the unknown of each.
 #[inline(always)]
 pub(super) fn may_be_stiff<const W: usize>(
@@ -207,14 +204,16 @@ pub(super) fn may_be_stiff<const W: usize>(
         y[k] = last[k] / last[WINDOW - 1] * factor;
         factor = factor * (scale / (top - Pack::all(back as f64)));
     }
-    let reach = scale * h.abs() * NEARLY;
+    // Rates are those of single runs up to rounding.
+    let nearly = 1.0 + f64::EPSILON.sqrt();
+    let reach = scale * h.abs() * nearly;
     let (real, real_left, real_total) = real_rate(&y);
     let (pair, pair_left, pair_total) = pair_rate(&y);
     let mut may = [false; W];
     for lane in 0..W {
         let is_near = |rate: f64| rate * reach[lane] > least[lane];
-        let is_real = real_left[lane] <= NEARLY * REAL * REAL * real_total[lane];
-        let is_pair = pair_left[lane] <= NEARLY * PAIR * PAIR * pair_total[lane];
+        let is_real = real_left[lane] <= nearly * REAL * REAL * real_total[lane];
+        let is_pair = pair_left[lane] <= nearly * PAIR * PAIR * pair_total[lane];
         may[lane] = is_real && is_near(real[lane]) || is_pair && is_near(pair[lane]);
     }
     may

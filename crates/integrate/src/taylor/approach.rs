@@ -10,7 +10,7 @@ use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
 use crate::outcome::{Expected, Nature, StopReason};
 use crate::step::{AGREEMENT, StepSize};
-use crate::tolerances::UNCONFIRMED;
+use crate::tolerances::{TOUCH_WIDTH, UNCONFIRMED};
 use crate::trajectory::shift;
 
 /// A series reaches past a zero nearer than this many steps. Set on the arm's point at 1.5446 and checked on others:
@@ -234,6 +234,10 @@ impl Taylor<'_> {
                     Some(_) => Nature::Unresolved,
                 });
             } else if is_given_up {
+                if distance > scale && self.is_missed(zero) {
+                    self.approach = Some(approach);
+                    return nearer;
+                }
                 approach.nature = Some(Nature::Unresolved);
             }
         }
@@ -364,6 +368,12 @@ impl Taylor<'_> {
         let near = distance <= careful * size.step;
         let decides = near || proceed && !free || approach.last_step && !proceed;
         let bifurcates = decides && self.bifurcates(zero);
+        if decides && !bifurcates && self.is_missed(zero) {
+            self.approach = Some(approach);
+            return Verdict::Go {
+                limit: 0.5 * distance,
+            };
+        }
         let is_family = decides && !bifurcates && self.is_family(zero);
         let stops = (bifurcates || is_family) && self.options.on_singularity != OnSingularity::Pass;
         if proceed && !stops && (near || !free) {
@@ -465,6 +475,57 @@ impl Taylor<'_> {
             let _ = self.solve_point(false);
         }
         found.unwrap_or(false)
+    }
+
+    /// Whether the determinant of a block does not vanish on the constraints, though it does on the series, (R31).
+    ///
+    /// y^2 = x^2 + e^2 has no y = 0, however little e is beside the tolerance: a series goes through it, and the constraints do not.
+    fn is_missed(&mut self, zero: Zero) -> bool {
+        let problem = self.stages.problem();
+        let offsets = &problem.structure().offsets().equation;
+        let Some(block) = problem.structure().blocks().get(zero.quantity) else {
+            return false;
+        };
+        // Without states nothing is carried on, and the point is known to rounding in any case.
+        let is_free = problem.structure().n_degrees_of_freedom() > 0;
+        let is_constraint = is_free && block.equations.iter().all(|&i| offsets[i] > 0);
+        let start = self.determinant_at(zero.quantity, self.time);
+        let (Some(start), true) = (start, is_constraint) else {
+            return false;
+        };
+        let vanishes = start + TOUCH_WIDTH.ln();
+        let (mut centre, mut least) = (zero.time, f64::INFINITY);
+        let mut reach = 0.1 * (zero.time - self.time).abs();
+        let nearest = TOUCH_WIDTH * reach;
+        while reach > nearest && least > vanishes {
+            let around = [-1.0, -0.5, 0.0, 0.5, 1.0].map(|part| centre + part * reach);
+            let found = around.map(|time| self.determinant_at(zero.quantity, time));
+            let known = around.into_iter().zip(found);
+            let known = known.filter_map(|(time, found)| Some((time, found?)));
+            let Some((time, lowest)) = known.min_by(|a, b| a.1.total_cmp(&b.1)) else {
+                least = f64::NEG_INFINITY;
+                break;
+            };
+            (centre, least) = (time, least.min(lowest));
+            reach *= 0.5;
+        }
+        self.point.clear();
+        self.point
+            .extend_from_slice(&self.series[..self.stages.n_point()]);
+        self.stages.set_point(self.time, &self.point);
+        let _ = self.solve_point(false);
+        least > vanishes
+    }
+
+    /// The logarithm of the determinant of a block where the series is brought onto the constraints; `None` where it cannot be.
+    fn determinant_at(&mut self, block: usize, time: f64) -> Option<f64> {
+        let n = self.trajectory.n();
+        shift(&self.series, n, time - self.time, &mut self.point);
+        self.stages.set_point(time, &self.point);
+        self.stages.factor().ok()?;
+        self.stages.project(true).ok()?;
+        self.stages.factor().ok()?;
+        Some(self.stages.solver().determinant(block).log_abs)
     }
 
     /// Records a zero at which the run ends, or would end.

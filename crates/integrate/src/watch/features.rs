@@ -153,9 +153,9 @@ impl<'p> Features<'p> {
         Some(features)
     }
 
-    /// The operations that are looked at, of the residuals without stages.
+    /// The operations that discs have to bound, of the residuals without stages.
     pub fn nodes(&self) -> &[Register] {
-        &self.nodes
+        &self.nodes[..self.n_operations]
     }
 
     /// Looks at the same equations with other values of their parameters.

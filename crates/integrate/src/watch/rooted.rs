@@ -5,6 +5,7 @@
 
 use super::branches::Piece;
 use super::features::spread;
+use super::scan::MAX_EXPANSIONS;
 use crate::problem::Problem;
 use crate::stages::same_branches;
 use crate::tolerances::SAME_SWITCH;
@@ -12,9 +13,6 @@ use crate::trajectory::shift;
 use daelight_expr::{Interval, JetEvaluator, Node, PlainJet};
 use std::cmp::Ordering;
 use std::sync::Arc;
-
-/// Parts of a piece that are looked at. A simple zero takes three or four for each of its forty halvings.
-const MOST_PARTS: usize = 2000;
 
 /// What the ranges of a function say of a piece.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -107,7 +105,8 @@ impl Rooted {
         while let Some((a, b)) = parts.pop() {
             n_parts += 1;
             let middle = 0.5 * (a + b);
-            if n_parts > MOST_PARTS {
+            // A simple zero takes three or four parts for each of its forty halvings.
+            if n_parts > MAX_EXPANSIONS / 10 {
                 return Within::Unknown(a.abs());
             }
             match self.side(branch, piece, (from + a, from + b)) {
