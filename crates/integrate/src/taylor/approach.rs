@@ -488,9 +488,10 @@ impl Taylor<'_> {
         };
         // Without states nothing is carried on, and the point is known to rounding in any case.
         let is_free = problem.structure().n_degrees_of_freedom() > 0;
-        let is_constraint = is_free && block.equations.iter().all(|&i| offsets[i] > 0);
-        let start = self.determinant_at(zero.quantity, self.time);
-        let (Some(start), true) = (start, is_constraint) else {
+        if !is_free || block.equations.iter().any(|&i| offsets[i] == 0) {
+            return false;
+        }
+        let Some(start) = self.determinant_at(zero.quantity, self.time) else {
             return false;
         };
         let vanishes = start + TOUCH_WIDTH.ln();
