@@ -221,8 +221,11 @@ type Best = Option<(f64, f64)>;
 /// The errors that runs are compared at, as parts of |x| + nominal.
 const LEVELS: [f64; 3] = RTOLS;
 
+/// Error, nanoseconds and tolerance of a run.
+type Scanned = (f64, f64, f64);
+
 /// The quickest run for each level, of (error, time, tolerance).
-fn quickest(runs: &[(f64, f64, f64)]) -> [Best; 3] {
+fn quickest(runs: &[Scanned]) -> [Best; 3] {
     LEVELS.map(|level| {
         let good = runs.iter().filter(|(error, ..)| *error <= level);
         good.map(|(_, time, tolerance)| (*time, *tolerance))
@@ -231,7 +234,7 @@ fn quickest(runs: &[(f64, f64, f64)]) -> [Best; 3] {
 }
 
 /// Runs of `auto` at tolerances from 1e-3 to 1e-12: error, processor time with the start and without reading and analysis, tolerance.
-fn own_scan(problem: &Listed) -> Vec<(f64, f64, f64)> {
+fn own_scan(problem: &Listed) -> Vec<Scanned> {
     let setup = Setup::new(&problem.system);
     let mut runs = Vec::new();
     for k in 6..=24 {
@@ -303,7 +306,7 @@ fn beside_peers(names: &[&str], reuse: bool) {
     let (mut ratios, mut n_ahead) = (Vec::new(), 0);
     for problem in listed(names) {
         let ours = quickest(&own_scan(&problem));
-        let mut tools: Vec<(String, Vec<(f64, f64, f64)>)> = Vec::new();
+        let mut tools: Vec<(String, Vec<Scanned>)> = Vec::new();
         let same = |found: &&Value| {
             found["problem"] == problem.name.as_str() && found["end"] == problem.end
         };
