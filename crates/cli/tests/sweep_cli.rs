@@ -51,7 +51,7 @@ fn a_sweep_that_is_killed_goes_on_with_the_same_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let [whole, cut] = ["whole.csv", "cut.csv"].map(|name| folder.path().join(name));
     // Long runs, so that the sweep is far from its end when the first rows are written.
-    let long = ["sweep", "pendulum", "--to", "200", "--over", "L=0.5:2:150"];
+    let long = ["sweep", "pendulum", "--to", "200", "--over", "L=0.5:2:1500"];
     let long = [&long[..], &["--measure", "final:x", "--measure", "status"]].concat();
     let in_one = |out: &Path, more: &[&str]| {
         let path = out.to_str().expect("a plain path");
@@ -67,7 +67,7 @@ fn a_sweep_that_is_killed_goes_on_with_the_same_file() {
     assert!(!cut.exists());
     let (found, notes) = in_one(&cut, &["--resume"]);
     assert_eq!(found, expected);
-    assert!(notes.contains("of 150 points are there already"), "{notes}");
+    assert!(notes.contains("of 1500 points are there already"), "{notes}");
     // Ctrl-C: what was measured is kept, and the page says how to go on.
     #[cfg(unix)]
     {
