@@ -67,7 +67,10 @@ fn a_sweep_that_is_killed_goes_on_with_the_same_file() {
     assert!(!cut.exists());
     let (found, notes) = in_one(&cut, &["--resume"]);
     assert_eq!(found, expected);
-    assert!(notes.contains("of 1500 points are there already"), "{notes}");
+    assert!(
+        notes.contains("of 1500 points are there already"),
+        "{notes}"
+    );
     // Ctrl-C: what was measured is kept, and the page says how to go on.
     #[cfg(unix)]
     {
