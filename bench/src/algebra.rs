@@ -8,7 +8,7 @@ use daelight_algebra::{
     components,
 };
 use daelight_lang::Options as Reading;
-use daelight_singular::{Limits, Question, Verdict, answer};
+use daelight_singular::{Question, SearchLimits, SingularVerdict, answer};
 use std::time::Duration;
 use support::andrews::{ORIGINAL, at, loops, p, variables, with_angular_minors, with_minors};
 use support::families::{cyclic, katsura, noon};
@@ -341,9 +341,10 @@ fn real_points(peers: &Peers) {
     let (found, by_cases) = table::timed(|| {
         let loaded = daelight::load("andrews-constraints", &reading).expect("a built-in model");
         let model = loaded.model.expect("built-in models are right");
-        answer(&model, &Question::default(), &Limits::default()).expect("algebraic constraints")
+        answer(&model, &Question::default(), &SearchLimits::default())
+            .expect("algebraic constraints")
     });
-    assert_eq!(found.verdict, Verdict::Proved);
+    assert_eq!(found.verdict, SingularVerdict::Proved);
     assert_eq!(found.configurations.len(), points.len());
     let row = |way: &str, time: f64| {
         vec![

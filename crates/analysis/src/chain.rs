@@ -9,12 +9,9 @@ use crate::outcome::Because;
 use crate::reduction::{Conclusion, Constancy, Noise, SEEN, decided};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
-use crate::tolerances::ROUNDING;
+use crate::tolerances::{NOISE_LEVELS, ROUNDING};
 use daelight_linalg::{AngleRule, GapRule, RankDecision, RankRule, Values};
 use std::fmt;
-
-/// A projector whose higher coefficients stay below this many noise levels does not move.
-const AT_REST: f64 = 100.0;
 
 /// What the chain concludes.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,14 +90,7 @@ fn run<M: Dense>(
     let not_finite = unknown(Because::NotFinite);
     let mut noise = Noise::new(series, relative_error).ok_or(not_finite)?;
     let failed = |_| unknown(Because::NotFinite);
-    let norm_2 = |c: &M| c.decompose().map(|f| f.norm());
-    let size_e = norm_2(series.e().coefficient(0)).map_err(failed)?;
-    let size_b = norm_2(series.b().coefficient(0)).map_err(failed)?;
-    let larger = if size_e.max(size_b) > 0.0 {
-        size_e.max(size_b)
-    } else {
-        1.0
-    };
+    let sizes = Sizes::of(series).map_err(failed)?;
 
     let mut g = series.e().clone();
     let mut b = series.b().clone();
@@ -110,11 +100,7 @@ fn run<M: Dense>(
     let mut before: Option<Projectors<M>> = None;
     loop {
         let k = levels.len();
-        let reference = if k == 0 && size_e > ROUNDING * size_b {
-            size_e
-        } else {
-            larger
-        };
+        let reference = sizes.reference(k);
         let factors = g.coefficient(0).decompose().map_err(failed)?;
         let rank = gap_rank(&factors, noise.now, reference, n);
         levels.push(ChainLevel {
@@ -159,25 +145,40 @@ fn run<M: Dense>(
         let known = g.len().min(kernels.len());
         kernels = kernels.truncated(known).beside(&null.basis);
         let q = projector(&kernels, &null.basis).map_err(failed)?;
-        let too_short = || {
-            unknown(Because::SeriesTooShort {
-                order: series.order() + 1,
-            })
+        let next = match before.take() {
+            None => first_step(&g, &b, q, noise.now),
+            Some(last) => last.next(&g, &b, q),
         };
-        let projectors = match before.take() {
-            None => {
-                let (first, b_0) = first_step(&g, &b, q, noise.now).ok_or_else(too_short)?;
-                b = b_0;
-                first
-            }
-            Some(last) => {
-                let (next, b_k) = last.next(&g, &b, q).ok_or_else(too_short)?;
-                b = b_k;
-                next
-            }
-        };
+        let order = series.order() + 1;
+        let (projectors, b_k) = next.ok_or(unknown(Because::SeriesTooShort { order }))?;
+        b = b_k;
         g = g.plus(1.0, &b.product(&projectors.q));
         before = Some(projectors);
+    }
+}
+
+/// What the singular values of the chain's matrices are compared with.
+struct Sizes {
+    e: f64,
+    b: f64,
+}
+
+impl Sizes {
+    fn of<M: Dense>(series: &MatrixSeries<M>) -> Result<Self, daelight_linalg::LinalgError> {
+        Ok(Self {
+            e: series.e().coefficient(0).decompose()?.norm(),
+            b: series.b().coefficient(0).decompose()?.norm(),
+        })
+    }
+
+    /// G_0 is E, unless E is nothing but rounding; the later ones contain B.
+    fn reference(&self, level: usize) -> f64 {
+        let larger = self.e.max(self.b);
+        match level {
+            0 if self.e > ROUNDING * self.b => self.e,
+            _ if larger > 0.0 => larger,
+            _ => 1.0,
+        }
     }
 }
 
@@ -201,7 +202,7 @@ fn first_step<M: Dense>(
     let n = q.nrows();
     let moves = q.coefficients()[1..]
         .iter()
-        .any(|c| c.norm() > AT_REST * noise);
+        .any(|c| c.norm() > NOISE_LEVELS * noise);
     let q = if moves {
         q
     } else {

@@ -25,7 +25,7 @@ pub type Sharper<'a> = &'a dyn Fn() -> Option<MatrixSeries<DdMat>>;
 
 /// A point whose indices are asked for.
 #[derive(Clone, Copy)]
-pub struct Question<'a> {
+pub struct IndexQuestion<'a> {
     /// E and B along the jet at the point. Order mu + 2 is needed at least, one more is better.
     pub series: &'a MatrixSeries,
     /// Relative error of the coefficients beyond rounding, the residual of the jet included.
@@ -43,7 +43,7 @@ pub struct Question<'a> {
     pub sharper: Sharper<'a>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> IndexQuestion<'a> {
     /// Asks about exact coefficients, with neither neighbours nor more digits at hand.
     pub fn new(series: &'a MatrixSeries) -> Self {
         Self {
@@ -157,20 +157,20 @@ pub struct Decision {
 /// calling a point ordinary.
 ///
 /// ```
-/// use daelight_analysis::{MatrixSeries, Question, decide};
+/// use daelight_analysis::{IndexQuestion, MatrixSeries, decide};
 /// use daelight_linalg::Mat;
 /// // x1' = x2, 0 = x1 + f(t): differentiate twice.
 /// let e = Mat::from_rows(&[&[1.0, 0.0], &[0.0, 0.0]]);
 /// let b = Mat::from_rows(&[&[0.0, -1.0], &[1.0, 0.0]]);
 /// let series = MatrixSeries::constant(e, b, 4)?;
-/// let decision = decide(&Question::new(&series));
+/// let decision = decide(&IndexQuestion::new(&series));
 /// let indices = decision.outcome.indices().expect("clear ranks");
 /// assert_eq!(indices.differentiation_index, Some(2));
 /// assert_eq!(indices.characteristic_values, Some(vec![1, 1, 2]));
 /// assert_eq!(indices.strangeness.to_string(), "mu = 1, d = 0, a = 2, u = 0, v = 0");
 /// # Ok::<(), daelight_analysis::series::ShapeError>(())
 /// ```
-pub fn decide(question: &Question<'_>) -> Decision {
+pub fn decide(question: &IndexQuestion<'_>) -> Decision {
     let (series, error) = (question.series, question.relative_error);
     let Views {
         scaling,
@@ -229,7 +229,7 @@ struct Views {
 
 impl Views {
     /// Scales by S if a balance of all entries leads to the same, and otherwise by the sizes usual nearby (rule 0 of (19)).
-    fn new<M: Dense>(question: &Question<'_>, series: &MatrixSeries<M>, error: f64) -> Self {
+    fn new<M: Dense>(question: &IndexQuestion<'_>, series: &MatrixSeries<M>, error: f64) -> Self {
         let nominal = question.nominal;
         let scaling = Scaling::by_low_orders(series, nominal);
         let reduction = Reduction::new(&scaling.apply(series), error);
@@ -275,7 +275,7 @@ fn balanced_alone<M: Dense>(
 ///
 /// Beside a regular point all indices are the same. A value that vanishes at a critical point very close by can pass for
 /// noise at the point; at the neighbours it cannot.
-fn contradicted(question: &Question<'_>, indices: &Indices) -> bool {
+fn contradicted(question: &IndexQuestion<'_>, indices: &Indices) -> bool {
     let (nominal, error) = (question.nominal, question.relative_error);
     let beside: Vec<MatrixSeries> = (0..N_NEIGHBOURS)
         .filter_map(|i| (question.neighbour)(i))
@@ -366,7 +366,7 @@ fn indices_of_array(array: &ArrayAnalysis, strangeness: Strangeness) -> Indices 
 
 /// Rule 1 of (19): a critical point is one whose neighbours have another rank at the same level.
 fn confirm(
-    question: &Question<'_>,
+    question: &IndexQuestion<'_>,
     scaling: &Scaling,
     reduction: &Reduction,
     level: usize,
@@ -433,7 +433,10 @@ fn reconciled(first: Outcome, second: Outcome, look: &Reduction) -> Outcome {
 }
 
 /// The second look: both scalings of the reduction in double-double must agree.
-fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (Reduction, Outcome) {
+fn in_double_double(
+    question: &IndexQuestion<'_>,
+    series: &MatrixSeries<DdMat>,
+) -> (Reduction, Outcome) {
     // The error given is that of the doubles; the sharper coefficients are taken as right to their own rounding.
     let Views {
         scaling,
@@ -495,7 +498,12 @@ pub fn compare_with_random_jets(outcome: &Outcome, jet: Neighbours<'_>) -> Compa
         return Comparison::Undecided;
     };
     let answers: Vec<Indices> = (0..N_RANDOM_JETS)
-        .filter_map(|i| decide(&Question::new(&jet(i)?)).outcome.indices().cloned())
+        .filter_map(|i| {
+            decide(&IndexQuestion::new(&jet(i)?))
+                .outcome
+                .indices()
+                .cloned()
+        })
         .collect();
     match answers.split_first() {
         Some((usual, rest)) if !rest.is_empty() && rest.iter().all(|other| other == usual) => {

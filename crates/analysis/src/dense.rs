@@ -1,7 +1,7 @@
 //! What the analysis needs of a dense matrix, so that the same formulas run in doubles and in double-doubles.
 
 use daelight_expr::Scalar;
-use daelight_linalg::{Dd, DdMat, DdSvd, LinalgError, Mat, Svd};
+use daelight_linalg::{Dd, DdMat, DdSvd, GapRule, LinalgError, Mat, Svd};
 use std::fmt::Debug;
 
 /// A dense matrix of some precision.
@@ -12,9 +12,8 @@ pub trait Dense: Clone + Debug {
     /// What its entries are.
     type Entry: Scalar;
 
-    /// Noise of a well-conditioned result per unknown, relative to its data: 1e-15 for doubles (tuned as in
-    /// [`daelight_linalg::GapRule`]), 1e-30 for double-doubles.
-    const NOISE: f64;
+    /// Noise of a well-conditioned result of a size, relative to its data: that of [`daelight_linalg::GapRule`].
+    fn noise(nrows: usize, ncols: usize) -> f64;
 
     /// A matrix of zeros.
     fn zeros(nrows: usize, ncols: usize) -> Self;
@@ -127,7 +126,9 @@ impl<M: Dense> Factors<M> {
 impl Dense for Mat {
     type Entry = f64;
 
-    const NOISE: f64 = 1e-15;
+    fn noise(nrows: usize, ncols: usize) -> f64 {
+        GapRule::new(nrows, ncols, 1.0).noise
+    }
 
     fn zeros(nrows: usize, ncols: usize) -> Self {
         Mat::zeros(nrows, ncols)
@@ -215,7 +216,9 @@ impl Dense for Mat {
 impl Dense for DdMat {
     type Entry = Dd;
 
-    const NOISE: f64 = 1e-30;
+    fn noise(nrows: usize, ncols: usize) -> f64 {
+        GapRule::in_double_double(nrows, ncols, 1.0).noise
+    }
 
     fn zeros(nrows: usize, ncols: usize) -> Self {
         DdMat::zeros(nrows, ncols)

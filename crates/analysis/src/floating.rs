@@ -5,7 +5,7 @@
 //! it is computed at random jets, and confirmed by residuals at jets moved along it. Section 5 of `docs/theory/structure.md`.
 
 use crate::System;
-use crate::dae::MAX_COMPARED;
+use crate::dae::LARGEST_DENSE;
 use crate::equations::Equations;
 use crate::repair::jets::{Jets, N_JETS, Value};
 use daelight_lang::Symbol;
@@ -16,7 +16,7 @@ use daelight_linalg::{Mat, Qr, ThresholdRule};
 pub fn floating(system: &System) -> Vec<usize> {
     let equations = system.equations();
     let candidates = candidates(equations);
-    if candidates.is_empty() || candidates.len() > MAX_COMPARED {
+    if candidates.is_empty() || candidates.len() > LARGEST_DENSE {
         return Vec::new();
     }
     let jets = Jets::new(system.parameters().values());

@@ -6,11 +6,9 @@
 
 use crate::System;
 use crate::initial::{ArrayFault, ConstraintArray, Row, Selection, TaylorJet, nominal};
-use crate::tolerances::ROUNDING;
+use crate::tolerances::{LARGEST_DENSE, ROUNDING};
 use daelight_linalg::{LinalgError, Lu, Mat};
 
-/// Most differentiated unknowns for which hidden constraints are evaluated.
-const MAX_DIFFERENTIATED: usize = 400;
 /// Rounds of Newton's method for derivatives that do not occur linearly.
 const MAX_ROUNDS: usize = 8;
 
@@ -53,7 +51,7 @@ impl ConstraintLevels {
             .filter(|&j| is_differentiated[j])
             .collect();
         let gives_all =
-            differential.len() == differentiated.len() && differential.len() <= MAX_DIFFERENTIATED;
+            differential.len() == differentiated.len() && differential.len() <= LARGEST_DENSE;
         let hidden = without.iter().any(|&i| times[i] > 0);
         let algebraic: Vec<(usize, usize)> = without
             .into_iter()

@@ -1,7 +1,7 @@
 //! Zeros of singular loci that depend on one quantity of the motion alone, such as the cosine of an angle.
 
 use crate::System;
-use crate::locus::{BlockLoci, Factor, Locus, Nature};
+use crate::locus::{BlockLoci, DeterminantFactor, FactorKind, Locus};
 use crate::singular_loci::{Source, plain};
 use daelight_algebra::real::Univariate;
 use daelight_algebra::{Budget, Polynomial, RBig, integer, squarefree};
@@ -51,7 +51,7 @@ pub(crate) fn factor_zeros(
         ..Budget::default()
     };
     let mut found: Vec<FactorZeros> = Vec::new();
-    for nature in [Nature::Variable, Nature::NeverZero] {
+    for nature in [FactorKind::Variable, FactorKind::NeverZero] {
         let factors = loci.loci().iter().enumerate().flat_map(|(block, locus)| {
             locus.iter().flat_map(move |locus| {
                 let wanted = locus.factors.iter().filter(move |f| f.nature == nature);
@@ -81,7 +81,7 @@ pub(crate) fn factor_zeros(
 fn zeros_of(
     loci: &BlockLoci,
     locus: &Locus,
-    factor: &Factor,
+    factor: &DeterminantFactor,
     budget: &Budget,
 ) -> Option<(ExprId, FactorZeros)> {
     let mut walker = Walker::new();

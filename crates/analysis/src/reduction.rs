@@ -347,7 +347,7 @@ impl Noise {
         if relative_error.is_nan() || !series.is_finite() {
             return None;
         }
-        let rounding = M::NOISE * series.nrows().max(series.ncols()).max(1) as f64;
+        let rounding = M::noise(series.nrows(), series.ncols());
         let first = rounding.max(relative_error);
         Some(Self { first, now: first })
     }

@@ -5,7 +5,7 @@
 
 use crate::chain::{Kind, Kinds};
 use crate::initial::{ConstraintArray, TaylorJet, nominal};
-use crate::locus::{BlockLoci, Factor, LocusOptions, Nature};
+use crate::locus::{BlockLoci, DeterminantFactor, FactorKind, LocusOptions};
 use crate::repair::{Names, Repaired};
 use crate::series::MatrixSeries;
 use crate::structure::{Structure, SystemJacobian};
@@ -137,7 +137,10 @@ pub(crate) fn singular_loci(
         let level = level_of(structure, &members.equations);
         match &loci.loci()[block] {
             Ok(locus) => {
-                for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
+                for factor in locus
+                    .vanishing()
+                    .filter(|f| f.nature == FactorKind::Variable)
+                {
                     let text = plain(&loci.text(block, factor, |symbol, text| {
                         source.write_name(system, symbol, text)
                     }));
@@ -203,7 +206,7 @@ fn vanishing(system: &System, source: &Source<'_>, loci: &BlockLoci) -> Option<S
         for factor in locus
             .factors
             .iter()
-            .filter(|f| f.nature == Nature::Parameter)
+            .filter(|f| f.nature == FactorKind::Parameter)
         {
             if loci.is_rounding(factor.expr) {
                 let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
@@ -234,7 +237,10 @@ pub(crate) fn nearest_locus(
             texts.push(String::new());
             continue;
         };
-        for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
+        for factor in locus
+            .vanishing()
+            .filter(|f| f.nature == FactorKind::Variable)
+        {
             let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
             let text = plain(&loci.text(block, factor, name));
             if texts.contains(&text) {
@@ -264,8 +270,9 @@ pub(crate) fn nearest_factor(
         .map(|members| source.written(&members.equations))
         .position(|written| written == equations)?;
     let locus = loci.loci().get(block)?.as_ref().ok()?;
-    let may_vanish =
-        |factor: &&Factor| matches!(factor.nature, Nature::Variable | Nature::Excluded);
+    let may_vanish = |factor: &&DeterminantFactor| {
+        matches!(factor.nature, FactorKind::Variable | FactorKind::Excluded)
+    };
     let distances = (locus.factors.iter().filter(may_vanish))
         .map(|factor| (factor, distance(source, loci, factor, time, jet)))
         .filter(|(_, distance)| distance.is_finite());
@@ -278,7 +285,7 @@ pub(crate) fn nearest_factor(
 fn distance(
     source: &Source<'_>,
     loci: &BlockLoci,
-    factor: &Factor,
+    factor: &DeterminantFactor,
     time: f64,
     jet: &TaylorJet,
 ) -> f64 {
@@ -385,7 +392,7 @@ fn smallest_value(
     jet: &TaylorJet,
 ) -> Option<f64> {
     let structure = source.structure();
-    if structure.blocks()[block].equations.len() > crate::dae::MAX_COMPARED {
+    if structure.blocks()[block].equations.len() > crate::dae::LARGEST_DENSE {
         return None;
     }
     let values = jacobian.evaluate(value_at(source, jacobian.symbols(), time, jet));
@@ -438,7 +445,7 @@ fn kind_of_factor(
     system: &System,
     source: &Source<'_>,
     loci: &BlockLoci,
-    factor: &Factor,
+    factor: &DeterminantFactor,
     around: Around<'_>,
     level: usize,
 ) -> Option<Kind> {
@@ -482,7 +489,11 @@ fn kind_of_factor(
 }
 
 /// What a factor can be moved by.
-fn coordinates_of(loci: &BlockLoci, factor: &Factor, n_unknowns: usize) -> Vec<Coordinate> {
+fn coordinates_of(
+    loci: &BlockLoci,
+    factor: &DeterminantFactor,
+    n_unknowns: usize,
+) -> Vec<Coordinate> {
     let symbols: Vec<SymbolId> = Walker::new().symbols(loci.graph(), &[factor.expr]);
     let coordinate = |&id: &SymbolId| match loci.symbols().get(id) {
         Symbol::Time | Symbol::Input { .. } => Some(Coordinate::Time),
@@ -531,7 +542,7 @@ fn series_at(system: &System, jet: &TaylorJet, time: f64, order: usize) -> Optio
 fn onto_zero(
     source: &Source<'_>,
     loci: &BlockLoci,
-    factor: &Factor,
+    factor: &DeterminantFactor,
     moved: &mut Moved,
     coordinates: &[Coordinate],
 ) -> bool {

@@ -10,7 +10,7 @@ use crate::reduction::Reduction;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
 use crate::structure::{Offsets, Structure};
-use crate::tolerances::HOLDS;
+use crate::tolerances::{HOLDS, MAX_NEWTON_STEPS};
 use crate::{Equations, System};
 use daelight_expr::Walker;
 use daelight_lang::Symbol;
@@ -20,19 +20,15 @@ use daelight_linalg::{Eigenvalue, Lu, Mat, Qr, balancing, eigenvalues};
 pub(crate) const MAX_DERIVATIVES: usize = 1500;
 /// Largest residual of an eigenvector in the pencil, relative to its terms, with which an eigenvalue is believed.
 const MAX_RESIDUAL: f64 = 1e-7;
-/// Real parts below this part of an eigenvalue are on the imaginary axis for all that a model can say.
-const ON_AXIS: f64 = 1e-9;
+/// Real parts below this part of an eigenvalue, and velocities below this part of the unknown in the unit of time, are 0 for all
+/// that a model can say.
+const NOTHING: f64 = 1e-9;
 /// Random changes of a matrix that show how its eigenvalues move.
 const N_CHANGES: usize = 3;
 /// By how much the largest of these movements may be too small.
 const MARGIN: f64 = 10.0;
-/// Steps of Newton's method towards a point at rest.
-const MAX_NEWTON: usize = 50;
 /// Longest of these steps, in units of the unknowns.
 const MAX_MOVE: f64 = 10.0;
-/// Velocities below this part of the unknown in the unit of time count as rest.
-const AT_REST: f64 = 1e-9;
-
 /// A finite eigenvalue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FiniteEigenvalue {
@@ -47,7 +43,7 @@ pub struct FiniteEigenvalue {
 impl FiniteEigenvalue {
     /// Whether its real part cannot be told from zero.
     fn is_on_axis(&self) -> bool {
-        self.re.abs() <= self.uncertainty + ON_AXIS * f64::hypot(self.re, self.im)
+        self.re.abs() <= self.uncertainty + NOTHING * f64::hypot(self.re, self.im)
     }
 }
 
@@ -180,7 +176,7 @@ pub fn spectrum(
     let is_at_rest = equations.pattern(1).columns().iter().all(|&j| {
         let j = j as usize;
         let size = sizes[j].max(jet.get(j, 0).abs());
-        jet.get(j, 1).abs() * scaling.time <= AT_REST * size
+        jet.get(j, 1).abs() * scaling.time <= NOTHING * size
     });
     Ok(Spectrum {
         eigenvalues: pencil.eigenvalues(&motion, scaling.time)?,
@@ -211,7 +207,7 @@ pub fn rest_point(system: &System, near: Spot<'_>) -> Option<TaylorJet> {
     let mut x = guess.to_vec();
     let mut lu = Lu::new();
     let mut last = f64::INFINITY;
-    for _ in 0..MAX_NEWTON {
+    for _ in 0..MAX_NEWTON_STEPS {
         evaluator.set(0, &x);
         let mut step = vec![0.0; n];
         evaluator.residuals(&mut step).ok()?;
@@ -237,7 +233,7 @@ pub fn rest_point(system: &System, near: Spot<'_>) -> Option<TaylorJet> {
         for ((x, step), size) in x.iter_mut().zip(&step).zip(&sizes) {
             *x -= factor * step * size;
         }
-        if length <= HOLDS || (length <= AT_REST && length >= last) {
+        if length <= HOLDS || (length <= NOTHING && length >= last) {
             return Some(TaylorJet::at_rest(&x, 2));
         }
         last = length;

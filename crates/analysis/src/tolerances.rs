@@ -9,10 +9,6 @@ pub(crate) const HOLDS: f64 = 1e-12;
 /// below that of equations that contradict each other.
 pub(crate) const BACKWARD: f64 = 1e-10;
 
-/// A coefficient of a switching quantity is zero below this part of its operands: chosen, far above rounding and far below
-/// what a model means.
-pub(crate) const RESTS: f64 = 1e-11;
-
 /// Jets on two sides of a switch are the same solution if they agree to this part.
 pub(crate) const SAME_JET: f64 = 1e-10;
 
@@ -69,7 +65,7 @@ pub(crate) const AMPLIFIES: f64 = 1e3;
 /// Numbers this small beside what they were summed up from are rounding: some hundred additions of 1e-16 each.
 pub(crate) const ROUNDING: f64 = 1e-13;
 
-/// A sum is zero below this part of its terms, and a value below this part of those nearby: some thousand roundings. A rank that
+/// A sum is zero below this part of its terms, a coefficient of a switching quantity below this part of its operands, and a value below this part of those nearby: some thousand roundings. A rank that
 /// nearly falls, by less than this, cannot be told from one that does.
 pub(crate) const ZERO: f64 = 1e-11;
 
@@ -84,3 +80,9 @@ pub(crate) const NEAR: f64 = 1e-3;
 
 /// Pivots below this part of the largest are zero: rows that depend on each other, or a stage that selects nothing.
 pub(crate) const DEPENDENT: f64 = 1e-10;
+
+/// Up to this size whole matrices are decomposed at a point: some twenty decompositions of 400 unknowns take two seconds.
+pub const LARGEST_DENSE: usize = 400;
+
+/// What exceeds this many noise levels is there: chosen, two decimal digits above what rounding leaves.
+pub(crate) const NOISE_LEVELS: f64 = 100.0;

@@ -6,7 +6,8 @@ use crate::indices::random::{Disguise, Random};
 #[allow(dead_code, reason = "shared with the index tests")]
 use daelight_analysis::chain::Kind;
 use daelight_analysis::interval::{
-    DEFAULT_BUDGET, ExceptionalPoint, Failure, IntervalAnalysis, PointKind, SolvabilityLevel,
+    BrokenHypothesis, DEFAULT_BUDGET, ExceptionalPoint, IntervalAnalysis, PointKind,
+    SolvabilityLevel,
 };
 use daelight_analysis::linear::{LinearFamily, LinearSeries, LinearSystem, Undefined};
 use daelight_analysis::{MatrixSeries, Stage};
@@ -92,16 +93,14 @@ fn inner_condition_on_the_right_hand_side() {
     let found = analyse(1, &["time*der(x1) = x1 + sin(time)"], -1.0, 2.0);
     check_points(&found, &[0.0], (-1.0, 2.0));
     let failures = &found.exceptional[0].failures;
-    assert!(failures.contains(&Failure::InnerCondition {
+    assert!(failures.contains(&BrokenHypothesis::InnerCondition {
         order: 1,
         n_conditions: 1,
         text: Some("f'(0) = 0".to_string()),
     }));
-    assert!(
-        failures.iter().any(
-            |f| matches!(f, Failure::NotUnique { exponent } if (exponent - 1.0).abs() < 1e-12)
-        )
-    );
+    assert!(failures.iter().any(
+        |f| matches!(f, BrokenHypothesis::NotUnique { exponent } if (exponent - 1.0).abs() < 1e-12)
+    ));
     // A constraint that vanishes at t = 0.3 asks for f2 to vanish there.
     let rows = [
         "der(x1) = x2 + sin(time)",
@@ -132,7 +131,7 @@ fn inner_condition_on_the_right_hand_side() {
         ));
         assert!(matches!(
             point.failures[0],
-            Failure::InnerCondition { order: 1, .. }
+            BrokenHypothesis::InnerCondition { order: 1, .. }
         ));
     }
 }

@@ -3,7 +3,9 @@
 use crate::common;
 use crate::common::{Random, library, model};
 use daelight_analysis::System;
-use daelight_analysis::locus::{BlockLoci, Factor, Incomplete, Locus, LocusOptions, Nature, Role};
+use daelight_analysis::locus::{
+    BlockLoci, DeterminantFactor, FactorKind, Incomplete, Locus, LocusOptions, Role,
+};
 use daelight_analysis::structure::{Structure, SystemJacobian};
 use daelight_expr::{ExprId, Graph, Slot, SymbolId, Tape, UnaryOp, Values};
 use daelight_lang::{Model, Symbol};
@@ -74,20 +76,20 @@ impl Case {
         self.structure.block_matrix(block, &values)
     }
 
-    fn value(&self, factor: &Factor, point: &Point) -> f64 {
+    fn value(&self, factor: &DeterminantFactor, point: &Point) -> f64 {
         let value = |symbol| point.value(symbol);
         self.loci.evaluate(factor.expr, value)
     }
 
     /// The determinant from the formula.
     fn product(&self, locus: &Locus, point: &Point) -> f64 {
-        let power = |f: &Factor| self.value(f, point).powi(f.multiplicity as i32);
+        let power = |f: &DeterminantFactor| self.value(f, point).powi(f.multiplicity as i32);
         let top: f64 = locus.factors.iter().map(power).product();
         let bottom: f64 = locus.denominators.iter().map(power).product();
         locus.constant_f64() * top / bottom
     }
 
-    fn text(&self, block: usize, factor: &Factor) -> String {
+    fn text(&self, block: usize, factor: &DeterminantFactor) -> String {
         let name = |symbol, text: &mut String| self.model.write_name(symbol, text);
         self.loci.text(block, factor, name)
     }
@@ -291,7 +293,7 @@ fn the_arm() {
                     (text.as_str(), denominator.multiplicity),
                     ("sin(x3)^2 + 1", 2)
                 );
-                assert_eq!(denominator.nature, Nature::NeverZero);
+                assert_eq!(denominator.nature, FactorKind::NeverZero);
                 found += 1;
             }
             _ => {
@@ -542,7 +544,7 @@ fn quotients_by_sines() {
     let text = "model M  Real f, a;  equation  f/sin(a) = 3 + sin(time);  f*tan(a) = 1;  end M;";
     let case = Case::new(text, &LocusOptions::default()).expect("a structure");
     let locus = case.loci.loci()[0].as_ref().expect("a formula");
-    let write = |factors: &[Factor]| -> Vec<(String, u32, Nature)> {
+    let write = |factors: &[DeterminantFactor]| -> Vec<(String, u32, FactorKind)> {
         factors
             .iter()
             .map(|f| (case.text(0, f), f.multiplicity, f.nature))
@@ -552,15 +554,15 @@ fn quotients_by_sines() {
     assert_eq!(
         write(&locus.factors),
         [
-            expected("f", 1, Nature::Variable),
-            expected("cos(a)^2 + 1", 1, Nature::NeverZero)
+            expected("f", 1, FactorKind::Variable),
+            expected("cos(a)^2 + 1", 1, FactorKind::NeverZero)
         ]
     );
     assert_eq!(
         write(&locus.denominators),
         [
-            expected("sin(a)", 1, Nature::Variable),
-            expected("cos(a)", 2, Nature::Variable)
+            expected("sin(a)", 1, FactorKind::Variable),
+            expected("cos(a)", 2, FactorKind::Variable)
         ]
     );
 }
@@ -600,7 +602,7 @@ fn factors_without_real_zeros_are_no_loci() {
         let case = Case::new(&text, &LocusOptions::default()).expect("a structure");
         let mut factors =
             (case.loci.loci().iter()).flat_map(|l| &l.as_ref().expect("a formula").factors);
-        let told = factors.any(|factor| factor.nature == Nature::Variable);
+        let told = factors.any(|factor| factor.nature == FactorKind::Variable);
         assert_eq!(told, has_zero, "{text}");
         n_zeros += usize::from(has_zero);
         n_none += usize::from(!has_zero);
@@ -774,8 +776,9 @@ fn random_blocks() {
             if !direct.is_finite() || size > 1e8 {
                 continue;
             }
-            let power =
-                |f: &Factor| graph.evaluate(&[f.expr], value)[0].powi(f.multiplicity as i32);
+            let power = |f: &DeterminantFactor| {
+                graph.evaluate(&[f.expr], value)[0].powi(f.multiplicity as i32)
+            };
             let top: f64 = locus.factors.iter().map(power).product();
             let bottom: f64 = locus.denominators.iter().map(power).product();
             let formula = locus.constant_f64() * top / bottom;

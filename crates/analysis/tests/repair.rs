@@ -2,7 +2,7 @@
 
 use crate::common::{expected, library, model, system, text};
 use daelight_analysis::repair::{
-    Budget, Failure, Names, Origin, Repair, Repaired, StepKind, repair,
+    EquationOrigin, Names, NotRepaired, Repair, RepairBudget, Repaired, StepKind, repair,
 };
 use daelight_analysis::structure::{Structure, SystemJacobian};
 use daelight_analysis::{Reduced, System};
@@ -10,7 +10,7 @@ use daelight_lang::Symbol;
 use daelight_linalg::Verdict;
 use std::time::{Duration, Instant};
 
-fn outcome(system: &System, budget: &Budget) -> Repair {
+fn outcome(system: &System, budget: &RepairBudget) -> Repair {
     let structure = Structure::of_equations(system.equations()).expect("a transversal");
     let parameters = system.parameters().values();
     let names = Names::of_system(system);
@@ -32,7 +32,7 @@ fn expect_repaired(outcome: Repair) -> Repaired {
     }
 }
 
-fn failure(text: &str, budget: &Budget) -> Failure {
+fn failure(text: &str, budget: &RepairBudget) -> NotRepaired {
     match outcome(&system(text), budget) {
         Repair::Unknown { because, .. } => because,
         Repair::Repaired(repaired) => panic!("repaired: {}", repaired.text()),
@@ -67,7 +67,7 @@ fn check_arm(name: &str, step: &str) {
     let written = Structure::of_equations(system.equations()).expect("a transversal");
     assert_eq!(written.structural_index(), 3);
     assert_eq!(written.n_degrees_of_freedom(), 2);
-    let repaired = expect_repaired(outcome(&system, &Budget::default()));
+    let repaired = expect_repaired(outcome(&system, &RepairBudget::default()));
     assert_eq!(repaired.structural_index(), 5);
     assert_eq!(repaired.n_degrees_of_freedom(), 0);
     assert_eq!(repaired.steps().len(), 1);
@@ -77,7 +77,7 @@ fn check_arm(name: &str, step: &str) {
         [],
         "the factor of equation 6 cannot vanish"
     );
-    let origin = |equation| Origin {
+    let origin = |equation| EquationOrigin {
         equation,
         times_differentiated: 0,
     };
@@ -139,7 +139,7 @@ fn the_arm_in_general_parameters() {
         let set = case["set"].as_object().expect("parameters");
         let set: Vec<String> = set.iter().map(|(p, v)| format!("{p}={v}")).collect();
         let system = System::new(&model(&text(name), &set)).expect("a system");
-        let repaired = expect_repaired(outcome(&system, &Budget::default()));
+        let repaired = expect_repaired(outcome(&system, &RepairBudget::default()));
         assert_eq!(repaired.structural_index(), 5);
         assert_eq!(repaired.n_degrees_of_freedom(), 0);
         assert!(repaired.text().starts_with(step), "{}", repaired.text());
@@ -162,7 +162,7 @@ fn the_arm_without_its_velocities() {
     let structure = Structure::of_equations(reduced.equations()).expect("a transversal");
     let names = Names::of_reduced(&system, &reduced);
     let parameters = system.parameters().values();
-    let budget = Budget::default();
+    let budget = RepairBudget::default();
     let outcome = repair(
         reduced.equations(),
         &structure,
@@ -183,7 +183,7 @@ fn a_combination_counts_the_derivatives_inside_it() {
         "model Hidden  Real x, y;  equation
          der(x) + time*der(y) = sin(time);  x + time*y = cos(time);  end Hidden;",
     );
-    let repaired = expect_repaired(outcome(&system, &Budget::default()));
+    let repaired = expect_repaired(outcome(&system, &RepairBudget::default()));
     // The new offsets alone would say 1.
     assert_eq!(repaired.structure().structural_index(), 1);
     assert_eq!(repaired.structural_index(), 2);
@@ -203,7 +203,7 @@ fn a_new_unknown_where_no_combination_helps() {
     let structure = Structure::of_equations(reduced.equations()).expect("a transversal");
     let names = Names::of_reduced(&system, &reduced);
     let parameters = system.parameters().values();
-    let budget = Budget::default();
+    let budget = RepairBudget::default();
     let outcome = repair(
         reduced.equations(),
         &structure,
@@ -255,7 +255,7 @@ fn names_of_new_unknowns_are_new() {
          der(b) = y2;  y1 + exp(-der(y1) - b*der(y2)) = sin(time);
          y1 + b*y2 + b^2 = cos(time);  end Taken;",
     );
-    let repaired = expect_repaired(outcome(&system, &Budget::default()));
+    let repaired = expect_repaired(outcome(&system, &RepairBudget::default()));
     assert_eq!(repaired.n_degrees_of_freedom(), 1);
     for extra in repaired.extra_unknowns() {
         assert!(!["y1", "y2", "b"].contains(&extra.name.as_str()));
@@ -269,7 +269,7 @@ fn what_cancels_is_taken_out() {
         "model Spurious  Real x, y;  equation
          (der(x) + x)^2 - der(x)^2 - 2*x*der(x) = 1 + time^2;  y + x = 0;  end Spurious;",
     );
-    let repaired = expect_repaired(outcome(&system, &Budget::default()));
+    let repaired = expect_repaired(outcome(&system, &RepairBudget::default()));
     assert!(matches!(
         repaired.steps()[0].kind,
         StepKind::Cancellation { .. }
@@ -298,7 +298,7 @@ fn a_singular_point_is_no_fault_of_structure() {
             &[],
             Some(&point),
             &names,
-            &Budget::default(),
+            &RepairBudget::default(),
         )
     };
     assert!(matches!(at(0.5), Repair::NotNeeded));
@@ -327,7 +327,7 @@ fn a_consistent_point_shows_what_random_jets_do_not() {
     };
     let names = Names::of_system(&system);
     let attempt = |point| {
-        let budget = Budget::default();
+        let budget = RepairBudget::default();
         repair(system.equations(), &structure, &[], point, &names, &budget)
     };
     assert!(matches!(attempt(None), Repair::NotNeeded));
@@ -345,8 +345,8 @@ fn a_consistent_point_shows_what_random_jets_do_not() {
 fn equations_that_depend_on_each_other_are_named() {
     let dependent = "model Twice  Real x, y;  equation
                      x + y = sin(time);  2*x + 2*y = cos(time);  end Twice;";
-    let because = failure(dependent, &Budget::default());
-    let Failure::Dependent { text } = &because else {
+    let because = failure(dependent, &RepairBudget::default());
+    let NotRepaired::Dependent { text } = &because else {
         panic!("{because}");
     };
     assert_eq!(
@@ -360,29 +360,32 @@ fn branches_that_jets_may_miss_decide_nothing() {
     // At random jets x stays below 100, where the first equation has no der(x).
     let late = "model Late  Real x, y;  equation
                 (if x > 100 then 1 else 0)*der(x) + x = sin(time);  x + y = 0;  end Late;";
-    assert_eq!(failure(late, &Budget::default()), Failure::ZeroUnclear);
+    assert_eq!(
+        failure(late, &RepairBudget::default()),
+        NotRepaired::ZeroUnclear
+    );
 }
 
 #[test]
 fn budgets_are_reported() {
     let arm = text("robotic-arm-torques");
-    let check = |budget: Budget, expected: &str| {
+    let check = |budget: RepairBudget, expected: &str| {
         assert_eq!(failure(&arm, &budget).to_string(), expected);
     };
-    let budget = Budget::default();
+    let budget = RepairBudget::default();
     check(
-        Budget { steps: 0, ..budget },
+        RepairBudget { steps: 0, ..budget },
         "the budget of steps is used up",
     );
     check(
-        Budget {
+        RepairBudget {
             nodes: 10,
             ..budget
         },
         "the budget of nodes of expressions is used up",
     );
     check(
-        Budget { block: 1, ..budget },
+        RepairBudget { block: 1, ..budget },
         "the singular block has 2 equations; expressions are eliminated up to 1",
     );
 }
@@ -395,14 +398,14 @@ fn regular_models_are_left_alone() {
         if Structure::of_equations(system.equations()).is_err() {
             continue;
         }
-        match outcome(&system, &Budget::default()) {
+        match outcome(&system, &RepairBudget::default()) {
             Repair::NotNeeded => {}
             Repair::Repaired(_) => repaired.push(name),
             Repair::Unknown { because, .. } => {
                 // One unknown is free, and one combination is a condition on the right-hand side.
                 assert_eq!(name, "km-singular");
                 let text = "der(line 20 as replaced) + (line 21), which is -defect,".to_string();
-                assert_eq!(because, Failure::Dependent { text });
+                assert_eq!(because, NotRepaired::Dependent { text });
             }
             Repair::SingularHere { .. } => panic!("no point was given"),
         }
@@ -424,7 +427,7 @@ fn a_long_chain_costs_one_look() {
         parameters,
         None,
         &names,
-        &Budget::default(),
+        &RepairBudget::default(),
     );
     let time = start.elapsed();
     println!("{time:?}");

@@ -6,7 +6,7 @@
 use crate::common::{Random, model};
 use daelight_analysis::System;
 use daelight_analysis::dae::BlockForm;
-use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
+use daelight_analysis::repair::{Names, Repair, RepairBudget, Repaired, repair};
 use daelight_analysis::structure::Structure;
 use daelight_lang::Symbol;
 use daelight_linalg::Verdict;
@@ -287,7 +287,7 @@ fn draw(kind: Kind, random: &mut Random, count: &mut Count) -> Option<()> {
         parameters,
         Some(&point),
         &Names::of_system(&system),
-        &Budget::default(),
+        &RepairBudget::default(),
     );
     match outcome {
         Repair::NotNeeded => panic!("it is singular at the point: {text}"),
@@ -431,7 +431,7 @@ fn full_linear_systems_are_repaired() {
             system.parameters().values(),
             None,
             &Names::of_system(&system),
-            &Budget::default(),
+            &RepairBudget::default(),
         );
         match outcome {
             Repair::Repaired(repaired) => {

@@ -2,7 +2,7 @@
 
 use crate::common;
 use daelight_analysis::{
-    Comparison, MatrixSeries, NotSharper, Question, System, compare_with_random_jets, decide,
+    Comparison, IndexQuestion, MatrixSeries, NotSharper, System, compare_with_random_jets, decide,
 };
 use daelight_expr::{Dd, Jet};
 
@@ -106,9 +106,9 @@ fn arm_is_decided_with_the_second_look_at_hand() {
     for (time, jet) in common::solutions("robotic-arm", &system, K + 2) {
         let sharp = system.sharpen(time, &jet).expect("a regular point");
         let matrices = matrices(&system, time, &jet);
-        let question = Question {
+        let question = IndexQuestion {
             sharper: &|| Some(sharp.series.clone()),
-            ..Question::new(&matrices)
+            ..IndexQuestion::new(&matrices)
         };
         let outcome = decide(&question).outcome;
         let indices = outcome.indices().expect("a regular point");
@@ -148,7 +148,7 @@ fn ranks_that_hold_on_the_constraints_only_are_noticed() {
     let sharp = system.sharpen(0.0, &jet).expect("exact already");
     assert!(sharp.moved < 1e-15);
     let series = matrices(&system, 0.0, &jet);
-    let outcome = decide(&Question::new(&series)).outcome;
+    let outcome = decide(&IndexQuestion::new(&series)).outcome;
     let strangeness = outcome.indices().expect("constant ranks").strangeness;
     assert_eq!(
         strangeness.to_string(),

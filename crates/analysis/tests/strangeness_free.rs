@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::{Random, system};
-use daelight_analysis::index_reduction::{Form, Groundwork, Method};
+use daelight_analysis::index_reduction::{Form, Groundwork, ReduceBy};
 use daelight_analysis::initial::Request;
 use daelight_analysis::passport::Passport;
 use std::fmt::Write;
@@ -79,7 +79,7 @@ fn index_of_reduced(text: &str) -> Option<Option<usize>> {
     let system = system(text);
     let groundwork = Groundwork::new(&system, &Request::of_model(&system, 0.0, 0)).ok()?;
     let reduced = groundwork
-        .reduce(Method::Strangeness, Form::Implicit)
+        .reduce(ReduceBy::Strangeness, Form::Implicit)
         .ok()?;
     let written = reduced.text().ok()?;
     let again = common::system(&written);

@@ -1,7 +1,7 @@
 //! Nothing that users give makes the program panic, hang or leave half a file: models, tables, points, places to write.
 
 use crate::common::{Random, daelight, daelight_with_input, stderr, stdout};
-use daelight_analysis::index_reduction::{Form, Method};
+use daelight_analysis::index_reduction::{Form, ReduceBy};
 use daelight_lang::{Limits, Options, load};
 use daelight_show::{Records, Table};
 use std::path::Path;
@@ -172,9 +172,9 @@ fn examine(text: &str) {
         }
     }
     let _ = soon("reduce", text, || {
-        daelight::reduce(&system, &place, Method::Dummy, Form::Implicit).is_ok()
+        daelight::reduce(&system, &place, ReduceBy::Dummy, Form::Implicit).is_ok()
     });
-    let limits = daelight_singular::Limits {
+    let limits = daelight_singular::SearchLimits {
         time: BUDGET,
         ..Default::default()
     };

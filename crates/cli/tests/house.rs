@@ -44,6 +44,42 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
         .filter(|line| !line.trim_start().starts_with("//"))
 }
 
+/// A text without comments and without what stands in quotes: numbers that words name decide nothing.
+fn unquoted(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let after = |end: &str| {
+            rest[1..]
+                .find(end)
+                .map_or("", |at| &rest[1 + at + end.len()..])
+        };
+        if rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |at| &rest[at..]);
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
+            rest = &rest[1..][rest[1..].find('\'').expect("its end") + 1..];
+        } else if letter == '"' && out.ends_with("r#") {
+            rest = after("\"#");
+        } else if letter == '"' && out.ends_with('r') {
+            rest = after("\"");
+        } else if letter == '"' {
+            let mut inside = rest[1..].char_indices();
+            rest = loop {
+                match inside.next() {
+                    Some((_, '\\')) => drop(inside.next()),
+                    Some((at, '"')) => break &rest[at + 2..],
+                    Some(_) => {}
+                    None => break "",
+                }
+            };
+        } else {
+            out.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    out
+}
+
 fn at_most(what: &str, found: &[String], limit: usize) {
     println!("{what}: {} of {limit}", found.len());
     assert!(
@@ -166,6 +202,7 @@ fn thresholds_have_names_and_places() {
     let mut inline = Vec::new();
     let mut constants = Vec::new();
     for (path, text) in sources() {
+        let text = unquoted(&text);
         for line in code(&text) {
             let plain = line
                 .trim_start()
@@ -195,8 +232,8 @@ fn thresholds_have_names_and_places() {
             }
         }
     }
-    at_most("thresholds without a name", &inline, 79);
-    at_most("numeric constants", &constants, 719);
+    at_most("thresholds without a name", &inline, 0);
+    at_most("numeric constants", &constants, 705);
 }
 
 #[test]
@@ -221,7 +258,7 @@ fn functions_fit_on_a_screen_or_two() {
             }
         }
     }
-    at_most("functions of more than 80 lines", &long, 45);
+    at_most("functions of more than 80 lines", &long, 10);
 }
 
 #[test]
@@ -353,5 +390,5 @@ fn a_name_means_one_thing() {
     let found: Vec<String> = twice
         .map(|(name, files)| format!("{name}: {}", files.join(", ")))
         .collect();
-    at_most("names of two public types", &found, 37);
+    at_most("names of two public types", &found, 16);
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Random, built_in, daelight, daelight_with_input, model_of, stderr, stdout};
 use daelight_analysis::index_reduction::{
-    Form, Groundwork, IndexReduced, Method, Preference, Refusal, Selection, StrangenessFree,
+    Form, Groundwork, IndexReduced, Preference, ReduceBy, Refusal, StateChoice, StrangenessFree,
 };
 use daelight_analysis::initial::{
     ConsistentPoint, ConstraintArray, Request, Row, Selection as Rows, StageOffsets, TaylorJet,
@@ -159,7 +159,7 @@ fn check_back(name: &str, system: &System, reduced: &IndexReduced, again: &Syste
 }
 
 /// Reduces, reads the text back and compares with the original.
-fn check(name: &str, method: Method, form: Form) {
+fn check(name: &str, method: ReduceBy, form: Form) {
     let system = system_of(name, built_in(name));
     let reduced = groundwork(&system)
         .reduce(method, form)
@@ -189,14 +189,14 @@ fn check(name: &str, method: Method, form: Form) {
 #[test]
 fn dummy_derivatives_keep_the_solutions() {
     for name in MODELS {
-        check(name, Method::Dummy, Form::Implicit);
+        check(name, ReduceBy::Dummy, Form::Implicit);
     }
 }
 
 #[test]
 fn minimal_extensions_keep_the_solutions() {
     for name in MODELS {
-        check(name, Method::Minimal, Form::Implicit);
+        check(name, ReduceBy::Minimal, Form::Implicit);
     }
 }
 
@@ -211,7 +211,7 @@ fn strangeness_free_forms_keep_the_solutions() {
         "delta-robot",
         "robotic-arm",
     ] {
-        check(name, Method::Strangeness, Form::Implicit);
+        check(name, ReduceBy::Strangeness, Form::Implicit);
     }
 }
 
@@ -224,7 +224,7 @@ fn semi_explicit_forms_keep_the_solutions() {
         "cstr",
         "delta-robot",
     ] {
-        for method in [Method::Dummy, Method::Minimal, Method::Strangeness] {
+        for method in [ReduceBy::Dummy, ReduceBy::Minimal, ReduceBy::Strangeness] {
             check(name, method, Form::SemiExplicit);
         }
     }
@@ -233,7 +233,7 @@ fn semi_explicit_forms_keep_the_solutions() {
 #[test]
 fn explicit_forms_keep_the_solutions() {
     for name in ["cstr", "index3-toy", "cart-pendulum", "spring-mass"] {
-        check(name, Method::Dummy, Form::Explicit);
+        check(name, ReduceBy::Dummy, Form::Explicit);
     }
 }
 
@@ -290,7 +290,7 @@ fn a_minimal_extension_is_minimal() {
         ("cstr", 7),
     ] {
         let system = system_of(name, built_in(name));
-        let reduced = groundwork(&system).reduce(Method::Minimal, Form::Implicit);
+        let reduced = groundwork(&system).reduce(ReduceBy::Minimal, Form::Implicit);
         assert_eq!(
             reduced.expect("reducible").model.equations.len(),
             n,
@@ -342,7 +342,7 @@ fn parameters_that_were_set_are_written() {
     for (name, parameter) in [("pendulum", "L"), ("spring-mass", "k")] {
         let mut system = system_of(name, built_in(name));
         system.set_parameter(parameter, 1.25).expect("free");
-        let reduced = groundwork(&system).reduce(Method::Dummy, Form::Implicit);
+        let reduced = groundwork(&system).reduce(ReduceBy::Dummy, Form::Implicit);
         let text = reduced.expect("regular").text().expect("short");
         let again = system_of(name, &text);
         assert_eq!(
@@ -404,7 +404,7 @@ fn a_repair_with_new_unknowns_is_reduced_too() {
             .extra_unknowns()
             .is_empty()
     );
-    for method in [Method::Dummy, Method::Minimal] {
+    for method in [ReduceBy::Dummy, ReduceBy::Minimal] {
         let reduced = ground.reduce(method, Form::Implicit);
         let reduced = reduced.unwrap_or_else(|refusal| panic!("{refusal}"));
         let again = system_of("exponent", &reduced.text().expect("short"));
@@ -536,7 +536,7 @@ fn a_selection_degrades_and_is_made_afresh() {
         nominal: &nominal,
         fixed: &[false; 5],
     };
-    let afresh = Selection::at(structure, &at_angle(-1.5), preference).expect("regular");
+    let afresh = StateChoice::at(structure, &at_angle(-1.5), preference).expect("regular");
     assert_eq!(afresh.states().collect::<Vec<_>>(), [(0, 0), (2, 0)]);
     assert!(afresh.quality() > 0.3);
 }
@@ -688,7 +688,10 @@ fn random_models_are_reduced_or_refused() {
         let request = Request::of_model(&system, 0.3, 0);
         let reduced = Groundwork::new(&system, &request).and_then(|ground| {
             assert_eq!(ground.index(), index, "case {case}\n{text}");
-            ground.reduce([Method::Dummy, Method::Minimal][case % 2], Form::Implicit)
+            ground.reduce(
+                [ReduceBy::Dummy, ReduceBy::Minimal][case % 2],
+                Form::Implicit,
+            )
         });
         match reduced {
             Err(_) => refused += 1,

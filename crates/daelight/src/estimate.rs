@@ -1,6 +1,7 @@
 //! What the errors of a run have become at its end, by runs with small errors of our own, (R15).
 
 use crate::hybrid::{HybridEnd, HybridSolution, Taken, solve_sampled};
+use crate::observe::Reader;
 use crate::solve::{run_from, start_request};
 use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
@@ -200,9 +201,10 @@ fn fate(system: &System, options: &SolveOptions, solution: &Solution) -> Option<
     let reached = |run: &Solution| (run.reached() - from).abs();
     let span = (solution.reached() - from).signum() * reached(solution).min(reached(&moved));
     let n_looks = 200;
+    let mut apart = Apart::new(system, solution, &moved);
     let samples: Vec<(f64, f64)> = (1..=n_looks)
         .map(|k| from + span * f64::from(k) / f64::from(n_looks))
-        .filter_map(|time| Some((time - from, difference(system, solution, &moved, time)?)))
+        .filter_map(|time| Some((time - from, apart.at(time)?)))
         .map(|(passed, difference)| (passed.abs(), difference))
         .collect();
     let growth = Growth::of(&samples)?;
@@ -304,15 +306,6 @@ fn one_step(method: Method) -> Method {
     }
 }
 
-/// The finest tolerance of a method.
-fn finest(method: Method) -> f64 {
-    let [of_series, of_implicit] = [1e-15, 1e-13];
-    match method {
-        Method::Taylor => of_series,
-        Method::Radau | Method::Bdf => of_implicit,
-    }
-}
-
 /// The run once more from the same start, with nudges; by a method of one step, since nudges are noise in the history of bdf.
 fn again(system: &System, options: &SolveOptions, solution: &Solution) -> Option<Solution> {
     // A run that chose its methods on the way chooses them again.
@@ -334,11 +327,11 @@ fn again(system: &System, options: &SolveOptions, solution: &Solution) -> Option
 
 /// Says that errors have grown beyond what the tolerance promises.
 fn large_error(error: f64, rtol: f64) -> String {
-    if rtol < finest(Method::Taylor) {
+    if rtol < Method::Taylor.finest() {
         return format!(
             "The tolerance {rtol:.0e} is finer than numbers of 16 digits can show: the values at the end are off by about {error:.1e} of \
              their sizes. Ask for {:.0e} at most.",
-            finest(Method::Taylor)
+            Method::Taylor.finest()
         );
     }
     format!(
@@ -376,7 +369,7 @@ fn estimate(
     max_steps: Option<usize>,
 ) -> Result<f64, NoEstimate> {
     let finer = SolveOptions {
-        rtol: Some((solution.rtol / TOLD).max(finest(solution.method))),
+        rtol: Some((solution.rtol / TOLD).max(solution.method.finest())),
         max_steps,
         ..options.clone()
     };
@@ -396,17 +389,35 @@ fn estimate(
     } else {
         a.max(b)
     };
-    difference(system, solution, &other, until).ok_or(NoEstimate::Failed)
+    let mut apart = Apart::new(system, solution, &other);
+    apart.at(until).ok_or(NoEstimate::Failed)
 }
 
-/// The largest difference of two runs at a time, against the size of each unknown; `None` where one has no values.
-fn difference(system: &System, one: &Solution, other: &Solution, time: f64) -> Option<f64> {
-    let [here, there] = [one, other].map(|run| run.reader(system).values(time));
-    let (Ok(Some(here)), Ok(Some(there))) = (here, there) else {
-        return None;
-    };
-    let pairs = here.iter().zip(&there).zip(system.unknowns());
-    let differences =
-        pairs.map(|((x, y), info)| (x - y).abs() / y.abs().max(info.nominal.unwrap_or(1.0).abs()));
-    Some(differences.fold(0.0, f64::max))
+/// Two runs that are compared; what reads them is made once.
+struct Apart<'r> {
+    readers: [Reader<'r>; 2],
+    nominals: Vec<f64>,
+}
+
+impl<'r> Apart<'r> {
+    fn new(system: &System, one: &'r Solution, other: &'r Solution) -> Self {
+        let unknowns = system.unknowns().iter();
+        Self {
+            readers: [one, other].map(|run| run.reader(system)),
+            nominals: unknowns
+                .map(|info| info.nominal.unwrap_or(1.0).abs())
+                .collect(),
+        }
+    }
+
+    /// The largest difference at a time, against the size of each unknown; `None` where one has no values.
+    fn at(&mut self, time: f64) -> Option<f64> {
+        let [here, there] = self.readers.each_mut().map(|reader| reader.values(time));
+        let (Ok(Some(here)), Ok(Some(there))) = (here, there) else {
+            return None;
+        };
+        let pairs = here.iter().zip(&there).zip(&self.nominals);
+        let differences = pairs.map(|((x, y), nominal)| (x - y).abs() / y.abs().max(*nominal));
+        Some(differences.fold(0.0, f64::max))
+    }
 }

@@ -4,6 +4,7 @@ use crate::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use crate::sensitivity::{
     Sensitivities, along_events, differentiated, directions, take_values, varied_system,
 };
+use crate::tolerances::SLIGHT;
 use crate::{Setup, SolveOptions, solve_prepared, span_of_run};
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, Model, MovedBy, nearest};
@@ -531,7 +532,7 @@ impl Work<'_> {
                 let moved = matrix.mul_vec(step);
                 let length = moved.iter().map(|v| v * v).sum::<f64>();
                 let relative = step.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-                length <= 1e-6 * cost / freedom || relative <= rtol
+                length.sqrt() <= SLIGHT * (cost / freedom).sqrt() || relative <= rtol
             };
             // The whole step says whether this is a minimum; a damped one may be short for other reasons.
             match damped_step(&matrix, &residuals, 0.0, rtol) {
@@ -580,7 +581,7 @@ impl Work<'_> {
                     }
                     tried => {
                         refused = tried.err();
-                        damping = (8.0 * damping).max(1e-3 * norm * norm / sizes.len() as f64);
+                        damping = (8.0 * damping).max(SLIGHT * norm * norm / sizes.len() as f64);
                     }
                 }
             }
@@ -705,13 +706,9 @@ impl Work<'_> {
         let v = v.unwrap_or_else(|_| Mat::identity(free.len()));
         let seen = rank.decided().unwrap_or(0);
         let place = |i: usize| free.iter().position(|&k| k == i);
-        let unseen: Vec<Vec<f64>> = (seen..free.len())
-            .map(|j| {
-                (0..sizes.len())
-                    .map(|i| place(i).map_or(0.0, |i| v[(i, j)]))
-                    .collect()
-            })
-            .collect();
+        let component = |i: usize, j: usize| place(i).map_or(0.0, |i| v[(i, j)]);
+        let direction = |j: usize| (0..sizes.len()).map(|i| component(i, j)).collect();
+        let unseen: Vec<Vec<f64>> = (seen..free.len()).map(direction).collect();
         let freedom = residuals.len() - seen;
         let variance = cost / freedom as f64;
         let of = |i: usize, j: usize| -> f64 {

@@ -7,13 +7,13 @@ use crate::analyze::{Place, request};
 use crate::rectangular::refused;
 use crate::solve;
 use crate::solve::{NoRun, Solution, SolveOptions};
-use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal, StrangenessFree};
+use daelight_analysis::index_reduction::{Form, Groundwork, ReduceBy, Refusal, StrangenessFree};
 use daelight_analysis::initial::{Request, TaylorJet, nominal};
 use daelight_analysis::levels::ConstraintLevels;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::{ParameterError, Strangeness, System};
 use daelight_integrate::fixed::{self, FixedError, FixedRun, FixedSteps};
-use daelight_integrate::implicit;
+use daelight_integrate::{MAX_RESIDUAL, implicit};
 use daelight_lang::Diagnostic;
 use std::time::Duration;
 
@@ -21,8 +21,6 @@ use std::time::Duration;
 const HISTORY: f64 = 1e-11;
 /// Constraints are looked at in this many points at most, evenly spread, and at the end.
 const MAX_MEASURED: usize = 10_000;
-/// A written constraint with a scaled residual above this is not kept.
-const KEPT: f64 = 1e-10;
 /// The same for its derivatives, which hold the rounding of high derivatives of given functions.
 const KEPT_HIDDEN: f64 = 1e-8;
 
@@ -112,7 +110,12 @@ impl FixedSolution {
 
 /// Whether a residual of a constraint differentiated `level` times is rounding.
 fn is_kept(level: usize, residual: f64) -> bool {
-    residual <= if level == 0 { KEPT } else { KEPT_HIDDEN }
+    residual
+        <= if level == 0 {
+            MAX_RESIDUAL
+        } else {
+            KEPT_HIDDEN
+        }
 }
 
 /// Where the value of an unknown of a form comes from.
@@ -140,6 +143,25 @@ struct Formed {
     known: Vec<Known>,
     applied: Applied,
     warnings: Vec<String>,
+}
+
+/// The first values of a method of constant steps: a solution of the model by series.
+fn history(
+    system: &System,
+    options: &FixedOptions,
+    (from, to): (f64, f64),
+    n_steps: usize,
+) -> Result<Solution, NoRun> {
+    let reach = (options.order.max(2) - 1).min(n_steps) as f64;
+    let options = SolveOptions {
+        from: Some(from),
+        to: Some(from + (to - from).signum() * reach * options.step),
+        rtol: Some(HISTORY),
+        method: Some(implicit::Method::Taylor),
+        place: options.place.clone(),
+        ..SolveOptions::default()
+    };
+    solve(system, &options)
 }
 
 /// Integrates a form of a model with constant order and step.
@@ -182,20 +204,7 @@ pub fn solve_fixed(
             return Err(NoFixedRun::Stranger(name));
         }
     }
-    // The first values come from a solution of the model by series.
-    let reach = (options.order.max(2) - 1).min(n_steps) as f64;
-    let history = solve(
-        system,
-        &SolveOptions {
-            from: Some(from),
-            to: Some(from + (to - from).signum() * reach * options.step),
-            rtol: Some(HISTORY),
-            method: Some(implicit::Method::Taylor),
-            place: options.place.clone(),
-            ..SolveOptions::default()
-        },
-    )
-    .map_err(NoFixedRun::NoRun)?;
+    let history = history(system, options, (from, to), n_steps).map_err(NoFixedRun::NoRun)?;
     let value = |time: f64, into: &mut [f64]| first_values(system, &history, &formed, time, into);
     let (equations, parameters) = (
         formed.system.equations(),
@@ -243,17 +252,17 @@ fn formed(
     let (method, writing) = match form {
         FixedForm::Original => return Ok(as_written(system)),
         FixedForm::Given(given) => return by_hand(system, given),
-        FixedForm::Dummy => (Method::Dummy, Form::Implicit),
-        FixedForm::Strangeness => (Method::Strangeness, Form::Implicit),
+        FixedForm::Dummy => (ReduceBy::Dummy, Form::Implicit),
+        FixedForm::Strangeness => (ReduceBy::Strangeness, Form::Implicit),
         FixedForm::StrangenessValues => return strangeness_as_values(system, &request()?),
-        FixedForm::Decoupled => (Method::Dummy, Form::SemiExplicit),
+        FixedForm::Decoupled => (ReduceBy::Dummy, Form::SemiExplicit),
     };
     let request = request()?;
     let no_form = |refusal| NoFixedRun::Form(refused(refusal));
     let groundwork = Groundwork::new(system, &request).map_err(no_form)?;
     let reduced = match groundwork.reduce(method, writing) {
         Ok(reduced) => reduced,
-        Err(refusal) if method == Method::Strangeness => {
+        Err(refusal) if method == ReduceBy::Strangeness => {
             let mut formed = strangeness_as_values(system, &request)?;
             formed
                 .warnings
@@ -368,7 +377,7 @@ fn by_hand(system: &System, given: &System) -> Result<Formed, NoFixedRun> {
 
 /// The unknowns of the model and their derivatives at a time of the run by series.
 fn first_jet(system: &System, history: &Solution, time: f64) -> Option<TaylorJet> {
-    let slack = 1e-9 * (history.to - history.from).abs();
+    let slack = f64::EPSILON.sqrt() * (history.to - history.from).abs();
     let is_reached =
         (time - history.from).abs() <= (history.reached() - history.from).abs() + slack;
     history.reader(system).jet(time).filter(|_| is_reached)
@@ -392,6 +401,56 @@ fn first_values(
         };
     }
     true
+}
+
+/// The computed points in the unknowns of the model.
+struct WrittenPoints<'a> {
+    run: &'a FixedRun,
+    /// Where each unknown stands in the form; `None` where the form leaves it out.
+    place: Vec<Option<usize>>,
+    sizes: Vec<f64>,
+}
+
+impl<'a> WrittenPoints<'a> {
+    fn new(system: &System, formed: &Formed, run: &'a FixedRun) -> Self {
+        let place = |unknown: usize| {
+            let mut known = formed.known.iter();
+            known.position(|known| matches!(known, Known::Derivative { unknown: j, order: 0 } if *j == unknown))
+        };
+        Self {
+            run,
+            place: (0..system.equations().n_unknowns()).map(place).collect(),
+            sizes: nominal(system),
+        }
+    }
+
+    /// A point, unknowns that the form leaves out as many sizes large.
+    fn filled(&self, at: usize, sizes: f64) -> Vec<f64> {
+        let values = self.run.points.point(at);
+        let value = |(&place, size): (&Option<usize>, &f64)| match place {
+            Some(place) => values[place],
+            None => sizes * size,
+        };
+        self.place.iter().zip(&self.sizes).map(value).collect()
+    }
+
+    /// Which constraints depend on no unknown that the form leaves out; empty where it leaves out none.
+    fn measurable(&self, levels: &mut ConstraintLevels) -> Vec<bool> {
+        if self.place.iter().all(Option::is_some) {
+            return Vec::new();
+        }
+        let last = self.run.points.times().len() - 1;
+        let [one, other] = [0.0, 1.0].map(|sizes| {
+            let residuals =
+                levels.residuals(self.run.points.times()[last], &self.filled(last, sizes));
+            residuals.unwrap_or_default()
+        });
+        // Derivatives are solved for together: what does not depend on an unknown differs by rounding.
+        let same = |(a, b): (&(usize, f64), &(usize, f64))| {
+            (a.1 - b.1).abs() <= 4096.0 * f64::EPSILON * a.1.max(b.1).max(1.0 / 1024.0)
+        };
+        one.iter().zip(&other).map(same).collect()
+    }
 }
 
 /// The largest residual of each level of the model's constraints at the computed points, and what is to be said of it.
@@ -418,44 +477,17 @@ fn measure(
                 .to_string(),
         );
     }
-    let n = equations.n_unknowns();
-    let place: Vec<Option<usize>> = (0..n)
-        .map(|unknown| {
-            let mut known = formed.known.iter();
-            known.position(|known| matches!(known, Known::Derivative { unknown: j, order: 0 } if *j == unknown))
-        })
-        .collect();
-    let sizes = nominal(system);
-    // Unknowns that the form leaves out are given a value, to see later which constraints depend on it.
-    let point = |at: usize, filled: f64| -> Vec<f64> {
-        let values = run.points.point(at);
-        let value = |(&place, size): (&Option<usize>, &f64)| match place {
-            Some(place) => values[place],
-            None => filled * size,
-        };
-        place.iter().zip(&sizes).map(value).collect()
-    };
+    let points = WrittenPoints::new(system, formed, run);
     let n_points = run.points.times().len();
     if n_points <= order {
         return (worst, warnings);
     }
-    let last = n_points - 1;
-    let mut counts: Vec<bool> = Vec::new();
-    if place.iter().any(Option::is_none) {
-        let [one, other] = [0.0, 1.0].map(|filled| {
-            let residuals = levels.residuals(run.points.times()[last], &point(last, filled));
-            residuals.unwrap_or_default()
-        });
-        let same = |(a, b): (&(usize, f64), &(usize, f64))| {
-            (a.1 - b.1).abs() <= 1e-12 * a.1.max(b.1).max(1e-3)
-        };
-        counts = one.iter().zip(&other).map(same).collect();
-        let n_left_out = counts.iter().filter(|counts| !**counts).count();
-        if n_left_out > 0 {
-            warnings.push(format!(
-                "{n_left_out} constraints contain unknowns that the form leaves out, and were not measured."
-            ));
-        }
+    let counts = points.measurable(&mut levels);
+    let n_left_out = counts.iter().filter(|counts| !**counts).count();
+    if n_left_out > 0 {
+        warnings.push(format!(
+            "{n_left_out} constraints contain unknowns that the form leaves out, and were not measured."
+        ));
     }
     let every = (n_points - order).div_ceil(MAX_MEASURED);
     if every > 1 {
@@ -466,7 +498,7 @@ fn measure(
     let mut unmeasured = Vec::new();
     for at in (order..n_points).rev().step_by(every) {
         let time = run.points.times()[at];
-        match levels.residuals(time, &point(at, 0.0)) {
+        match levels.residuals(time, &points.filled(at, 0.0)) {
             Ok(found) => {
                 for (i, (level, residual)) in found.into_iter().enumerate() {
                     if counts.get(i).copied().unwrap_or(true) {

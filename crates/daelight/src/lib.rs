@@ -50,6 +50,7 @@ mod singular_time;
 mod solve;
 mod stop_time;
 pub mod sweep;
+mod tolerances;
 mod zero_dynamics;
 
 pub use analyze::{Place, analyze_interval, paths, request};
@@ -96,7 +97,7 @@ use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Hybrid, Loaded, Model, Options, SourceId, UnitCheck,
     flat_modelica,
 };
-use daelight_singular::{Answer, Limits, Progress as Search, Question};
+use daelight_singular::{Question, SearchLimits, SearchProgress as Search, SingularAnswer};
 
 /// Finds and reads a model: a path, the name of a built-in model, the dotted name of a class in a library, or `-` for
 /// standard input.
@@ -179,7 +180,7 @@ pub fn check(loaded: &mut Loaded) -> Option<Balance> {
     loaded.diagnostics.extend(balance.diagnostics(model));
     let joins_parts = |equation: &daelight_lang::Equation| equation.instance.flow.is_some();
     if balance.is_balanced()
-        && model.unknowns.len() <= 5 * daelight_analysis::dae::MAX_COMPARED
+        && model.unknowns.len() <= 5 * daelight_analysis::dae::LARGEST_DENSE
         && model.equations.iter().any(joins_parts)
         && let Ok(system) = system(model)
     {
@@ -269,9 +270,9 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
 pub fn singular(
     model: &Model,
     question: &Question,
-    limits: &Limits,
+    limits: &SearchLimits,
     tell: &dyn Fn(Search),
-) -> Result<Answer, Vec<Diagnostic>> {
+) -> Result<SingularAnswer, Vec<Diagnostic>> {
     without_events(model.hybrid.as_deref()).map_err(|diagnostic| vec![*diagnostic])?;
     daelight_singular::answer_with_progress(model, question, limits, tell)
 }

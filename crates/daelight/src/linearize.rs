@@ -77,32 +77,60 @@ fn positions<'a>(
     names.iter().map(position).collect()
 }
 
+fn on_switch(time: f64, switch: &str) -> Box<Diagnostic> {
+    fault(
+        format!(
+            "there is no one linear model at t = {time}: the point lies on the switch where `{switch}`, and the equations are not the same on both sides"
+        ),
+        "move the point to one side with --point or --set, or the time with --at",
+    )
+}
+
+/// The inputs asked for, or all of them.
+fn inputs(model: &Model, options: &LinearizeOptions) -> Result<Vec<usize>, Box<Diagnostic>> {
+    if options.inputs.is_empty() {
+        return Ok((0..model.inputs.len()).collect());
+    }
+    let names = || -> Box<dyn Iterator<Item = &str>> {
+        Box::new(model.inputs.iter().map(|i| i.name.as_str()))
+    };
+    positions(&options.inputs, names, "input", model)
+}
+
+/// The unknowns asked for, or all that are declared as outputs.
+fn outputs(model: &Model, options: &LinearizeOptions) -> Result<Vec<usize>, Box<Diagnostic>> {
+    if options.outputs.is_empty() {
+        let is_output = |j: &usize| model.declarations[model.unknowns[*j].declaration].is_output;
+        return Ok((0..model.unknowns.len()).filter(is_output).collect());
+    }
+    let names = || -> Box<dyn Iterator<Item = &str>> {
+        Box::new(model.unknowns.iter().map(|u| u.name.as_str()))
+    };
+    positions(&options.outputs, names, "unknown", model)
+}
+
+/// The jet of the point at rest nearby, which may be the point itself.
+fn at_rest(system: &System, near: Spot<'_>, n: usize) -> Result<TaylorJet, Box<Diagnostic>> {
+    if is_at_rest(system, near.jet) {
+        return Ok(TaylorJet::at_rest(near.jet.values(), n));
+    }
+    let rest = rest_point(system, near).ok_or_else(|| {
+        fault(
+            "no isolated point at rest was found nearby".to_string(),
+            "give values near it with --point, or leave out --rest",
+        )
+    })?;
+    Ok(TaylorJet::at_rest(rest.values(), n))
+}
+
 /// The linear model of a model at a point, `docs/theory/linearize.md`.
 pub fn linearize(
     model: &Model,
     options: &LinearizeOptions,
 ) -> Result<Linearization, Box<Diagnostic>> {
     crate::without_events(model.hybrid.as_deref())?;
-    let inputs = match options.inputs.is_empty() {
-        true => (0..model.inputs.len()).collect(),
-        false => positions(
-            &options.inputs,
-            || Box::new(model.inputs.iter().map(|i| i.name.as_str())),
-            "input",
-            model,
-        )?,
-    };
-    let outputs = match options.outputs.is_empty() {
-        true => (0..model.unknowns.len())
-            .filter(|&j| model.declarations[model.unknowns[j].declaration].is_output)
-            .collect(),
-        false => positions(
-            &options.outputs,
-            || Box::new(model.unknowns.iter().map(|u| u.name.as_str())),
-            "unknown",
-            model,
-        )?,
-    };
+    let inputs = inputs(model, options)?;
+    let outputs = outputs(model, options)?;
     let released = model.with_inputs_as_unknowns(&inputs).map_err(|name| {
         fault(
             format!("the second derivative of the input `{name}` stands in an equation"),
@@ -125,37 +153,26 @@ pub fn linearize(
         )
     };
     let separation = passport.separation().map_err(refused)?;
-    let form = match (separation, passport.indices()) {
-        (Separation::Structure(structure), _) => LinearForm::Structure(structure),
-        (
-            Separation::Ranks {
-                n_degrees_of_freedom,
-            },
-            indices,
-        ) => LinearForm::Array {
-            order: indices
-                .and_then(|found| found.differentiation_index)
-                .unwrap_or(1),
+    let index = passport.indices();
+    let index = index.and_then(|found| found.differentiation_index);
+    let form = match separation {
+        Separation::Structure(structure) => LinearForm::Structure(structure),
+        Separation::Ranks {
+            n_degrees_of_freedom,
+        } => LinearForm::Array {
+            order: index.unwrap_or(1),
             n_states: n_degrees_of_freedom,
         },
     };
     let sides = point.sides_of_time(&system);
     let mut jet = point.jet.clone();
-    if options.at_rest && is_at_rest(&system, &jet) {
-        jet = TaylorJet::at_rest(jet.values(), form.n_coefficients());
-    } else if options.at_rest {
+    if options.at_rest {
         let near = Spot {
             time,
             jet: &jet,
             sides: &sides,
         };
-        let Some(rest) = rest_point(&system, near) else {
-            return Err(fault(
-                "no isolated point at rest was found nearby".to_string(),
-                "give values near it with --point, or leave out --rest",
-            ));
-        };
-        jet = TaylorJet::at_rest(rest.values(), form.n_coefficients());
+        jet = at_rest(&system, near, form.n_coefficients())?;
     }
     let n = model.unknowns.len();
     let rows: Vec<usize> = (0..inputs.len())
@@ -167,12 +184,7 @@ pub fn linearize(
         sides: &sides,
     };
     if let Some(switch) = switch_at(&system, at) {
-        return Err(fault(
-            format!(
-                "there is no one linear model at t = {time}: the point lies on the switch where `{switch}`, and the equations are not the same on both sides"
-            ),
-            "move the point to one side with --point or --set, or the time with --at",
-        ));
+        return Err(on_switch(time, &switch));
     }
     let found = linear_model(&system, &form, at, &rows, &outputs).map_err(refused)?;
     let decides = spectrum(&system, separation, at).is_ok_and(|found: Spectrum| found.is_decisive);

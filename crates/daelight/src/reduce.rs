@@ -3,7 +3,7 @@
 use crate::analyze::{Place, request, silent_inputs};
 use crate::rectangular::{notes, rectangular, refused};
 use daelight_analysis::System;
-use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal, with_inputs_kept};
+use daelight_analysis::index_reduction::{Form, Groundwork, ReduceBy, Refusal, with_inputs_kept};
 use daelight_lang::{Code, Diagnostic};
 
 /// A reduced model as text.
@@ -19,7 +19,7 @@ pub struct Written {
 pub fn reduce(
     system: &System,
     place: &Place,
-    method: Method,
+    method: ReduceBy,
     form: Form,
 ) -> Result<Written, Box<Diagnostic>> {
     let request = request(system, place)?;
@@ -65,7 +65,7 @@ pub fn reduce(
 }
 
 /// Inputs that stand in equations that change: they keep their names.
-fn inputs_to_keep(groundwork: &Groundwork<'_>, (method, form): (Method, Form)) -> Vec<usize> {
+fn inputs_to_keep(groundwork: &Groundwork<'_>, (method, form): (ReduceBy, Form)) -> Vec<usize> {
     // A model of index 1 that is asked for as it is keeps its equations.
     let is_unchanged = form == Form::Implicit && groundwork.index() <= 1;
     match is_unchanged {

@@ -208,18 +208,15 @@ impl<'a> Judge<'a> {
         let Some((begin, _)) = trajectory.span().filter(|_| self.n_judged <= MAX_JUDGED) else {
             return Owner::Unknown;
         };
-        let passport = self.passport(trajectory, time);
-        match passport.as_ref().map(|passport| &passport.verdict) {
-            Some(PointVerdict::Singular { .. }) => return Owner::Model,
-            Some(PointVerdict::Regular) => {
+        match self.verdict(trajectory, time) {
+            Some((PointVerdict::Singular { .. }, _)) => return Owner::Model,
+            Some((PointVerdict::Regular, here)) => {
                 let usual = match self.usual {
                     Some(usual) => usual,
-                    None => self
-                        .passport(trajectory, begin)
-                        .and_then(|passport| condition(&passport)),
+                    None => self.verdict(trajectory, begin).and_then(|found| found.1),
                 };
                 self.usual = Some(usual);
-                if let (Some(here), Some(usual)) = (passport.as_ref().and_then(condition), usual)
+                if let (Some(here), Some(usual)) = (here, usual)
                     && here <= SAME_CONDITION * usual
                 {
                     return Owner::Rewriting;
@@ -233,8 +230,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The model at a point of the run.
-    fn passport(&mut self, trajectory: &Trajectory, time: f64) -> Option<Passport> {
+    /// What the model is at a point of the run, and its condition where it is regular.
+    fn verdict(
+        &mut self,
+        trajectory: &Trajectory,
+        time: f64,
+    ) -> Option<(PointVerdict, Option<f64>)> {
         let jet = self.way.jet(trajectory, time, START_ORDER + 1)?;
         let request = Request {
             time,
@@ -244,7 +245,7 @@ impl<'a> Judge<'a> {
             order: START_ORDER,
             budget: REGULARITY_BUDGET,
         };
-        Some(Passport::new(self.system, &request))
+        Some(Passport::verdict_at(self.system, &request))
     }
 
     /// Whether a factor of the rewriting vanishes, or has no value, at a time of the run.
@@ -290,13 +291,6 @@ impl<'a> Judge<'a> {
                 Symbol::Unknown { unknown, order } => value(unknown, order),
                 known => symbols.value_at(known, time),
             })
-    }
-}
-
-fn condition(passport: &Passport) -> Option<f64> {
-    match passport.verdict {
-        PointVerdict::Regular => passport.numerical.as_ref().ok()?.condition,
-        _ => None,
     }
 }
 

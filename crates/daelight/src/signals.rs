@@ -5,7 +5,7 @@ use crate::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use daelight_analysis::{System, signal_orders};
 use daelight_expr::Signal;
 use daelight_lang::{Code, Diagnostic, Model, nearest};
-use daelight_linalg::spline::{MAX_DEGREE, Samples};
+use daelight_linalg::spline::{MAX_DEGREE, SplineSamples};
 use daelight_show::Table;
 use std::fmt::Display;
 use std::path::Path;
@@ -112,7 +112,7 @@ impl InputColumn {
             }
             return Ok((self.straight_lines(), None));
         }
-        let samples = Samples::new(&self.times, &self.values)
+        let samples = SplineSamples::new(&self.times, &self.values)
             .map_err(|error| self.fault(error, "give increasing times and finite values"))?;
         if order + 1 > MAX_DEGREE {
             let most = MAX_DEGREE - 1;

@@ -2,6 +2,7 @@
 
 use daelight::{InitOptions, Place, record, settled, start, start_request, system};
 use daelight_analysis::System;
+use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_lang::{Code, Options, load};
 use daelight_show::terminal::passport_summary;
 use std::time::Duration;
@@ -163,4 +164,46 @@ fn help_names_what_is_missing_where_equations_follow_from_others() {
             "{help}\n{text}"
         );
     }
+}
+
+/// Points of the pendulum (regular, but for a length of 0), of a constraint that vanishes with its derivatives, and of equations that are singular on
+/// a line.
+#[test]
+fn a_verdict_without_its_passport_is_that_of_the_passport() {
+    let mut random = Random(29);
+    let (mut n_regular, mut n_singular, mut n_open) = (0, 0, 0);
+    for case in 0..36 {
+        let [a, b, c] = [0.2, 0.3, 0.5].map(|low| random.between(low, 2.0));
+        let on_locus = if case % 2 == 0 { 0.0 } else { a };
+        let text = match case % 4 {
+            0 | 1 => format!(
+                "model M  Real x(start = {a}), y(start = -{b}), u, v, f;
+                 equation der(x) = u; der(y) = v; der(u) = -f*x; der(v) = -f*y - {c}; x^2 + y^2 = {a}^2 + {b}^2; end M;"
+            ),
+            _ if case % 3 == 0 => format!(
+                "model M  Real x(start = {a}, fixed = true), y(start = 0); equation der(x) = {b}; y^2 = 0*x; end M;"
+            ),
+            _ => format!(
+                "model M  Real x(start = {a}), y(start = {b}), z(start = {on_locus}, fixed = true);
+                 equation der(x) = {c}*y + z; z*y + x = {a}; der(z) = 1 - z*y; end M;"
+            ),
+        };
+        let system = read(&text);
+        let request = daelight_analysis::initial::Request::of_model(&system, 0.0, 0);
+        let whole = Passport::new(&system, &request);
+        let (verdict, condition) = Passport::verdict_at(&system, &request);
+        assert_eq!(verdict, whole.verdict, "{text}");
+        let numerical = whole.numerical.as_ref().ok();
+        let wanted = numerical.filter(|_| verdict == PointVerdict::Regular);
+        assert_eq!(condition, wanted.and_then(|part| part.condition), "{text}");
+        match verdict {
+            PointVerdict::Regular => n_regular += 1,
+            PointVerdict::Singular { .. } => n_singular += 1,
+            PointVerdict::Unknown { .. } => n_open += 1,
+        }
+    }
+    assert!(
+        n_regular >= 12 && n_singular + n_open >= 6,
+        "{n_regular} regular, {n_singular} singular, {n_open} open"
+    );
 }

@@ -356,14 +356,12 @@ impl Plan {
         let numerator = has_numerator.then(|| first_index + room - n_members);
         // Lanes without a member divide by 1, so that they stay zero.
         let divisor = match kernel {
-            Kernel::Quotient | Kernel::Root => Some(left),
-            Kernel::SlopeQuotient => right,
+            Kernel::Quotient | Kernel::Root => Some(left.buffer),
+            Kernel::SlopeQuotient => right.map(|right| right.buffer),
             _ => None,
         };
-        if let Some(gather) = divisor {
-            let spare = gather.buffer + n_members..gather.buffer + width;
-            self.presets.extend(spare.map(|place| (place, 1.0)));
-        }
+        let spare = divisor.map_or(0..0, |buffer| buffer + n_members..buffer + width);
+        self.presets.extend(spare.map(|place| (place, 1.0)));
         let extra = self.n_packed;
         self.n_packed += 2 * width;
         let mut follows_any = false;

@@ -22,6 +22,7 @@
 //! ([`JetEvaluator`]), [`DdJet`] the same in double-double; [`JacobianSeries`] gives the residuals of a system with their matrices. What has
 //! no value is a [`Fault`] that names the expression. The mathematics is in `docs/theory/jets.md`.
 
+mod abreast;
 mod derivative;
 mod disc;
 mod fault;
@@ -47,6 +48,7 @@ mod tape;
 mod tidy;
 mod value;
 
+pub use abreast::Abreast;
 pub use daelight_dd::Dd;
 pub use disc::Disc;
 pub use fault::{Fault, FaultKind};

@@ -29,7 +29,7 @@ enum Task {
 pub fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         format!("{value:.0}")
-    } else if value != 0.0 && !(1e-4..1e15).contains(&value.abs()) {
+    } else if value != 0.0 && !(-4.0..15.0).contains(&value.abs().log10()) {
         format!("{value:e}")
     } else {
         format!("{value}")

@@ -264,6 +264,11 @@ impl Values {
         &mut self.branches
     }
 
+    /// The tape, where it is evaluated, and the branches.
+    pub(crate) fn parts(&mut self) -> (&Tape, &mut Inputs, &mut Branches) {
+        (&self.tape, &mut self.inputs, &mut self.branches)
+    }
+
     /// Computes all roots, or says which expression has no value. Allocates nothing.
     pub fn evaluate(&mut self) -> Result<(), Fault> {
         let tape = &*self.tape;

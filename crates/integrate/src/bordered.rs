@@ -86,7 +86,8 @@ impl Bordered {
             let unknowns = z.iter_mut().chain(&mut mu);
             unknowns.zip(&step).for_each(|(x, step)| *x += step);
             let size = step.iter().map(|x| x.abs()).fold(0.0, f64::max);
-            if size <= 1e-3 * CURVED {
+            // The next step is its square: rounding.
+            if size <= f64::EPSILON.sqrt() {
                 return Some(mu);
             }
             if !step.iter().all(|x| x.is_finite()) {

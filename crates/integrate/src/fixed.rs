@@ -240,7 +240,7 @@ impl FixedSteps {
             return Err(InputError::BadNumber("the step").into());
         }
         let length = (self.t_end - start).abs() / self.step;
-        let fits = (length - length.round()).abs() <= WHOLE.max(1e-12 * length);
+        let fits = (length - length.round()).abs() <= WHOLE.max(4096.0 * f64::EPSILON * length);
         if fits && length >= self.order as f64 - 0.5 && length <= MAX_STEPS {
             Ok(length.round() as usize)
         } else {

@@ -5,9 +5,23 @@
 /// `left` and `right` hold h^m x_m, m = 0..=q, at both ends; the first 2q + 2 places of `into` become the coefficients of
 /// the polynomial that has all of them, (24) of `docs/theory/implicit.md`.
 fn two_point(left: &[f64], right: &[f64], into: &mut [f64]) {
+    match left.len() {
+        2 => of_known_length::<2>(left, right, into),
+        3 => of_known_length::<3>(left, right, into),
+        4 => of_known_length::<4>(left, right, into),
+        n => two_point_with(left, right, &mut vec![0.0; n], &mut into[..2 * n]),
+    }
+}
+
+/// The same with loops of known length.
+fn of_known_length<const N: usize>(left: &[f64], right: &[f64], into: &mut [f64]) {
+    two_point_with(&left[..N], &right[..N], &mut [0.0; N], &mut into[..2 * N]);
+}
+
+#[inline(always)]
+fn two_point_with(left: &[f64], right: &[f64], rest: &mut [f64], into: &mut [f64]) {
     let q = left.len() - 1;
     // The rest p - sum left_m s^m, expanded at s = 1, then divided by s^(q+1).
-    let mut rest = vec![0.0; q + 1];
     for (l, rest) in rest.iter_mut().enumerate() {
         let taken: f64 = (l..=q).map(|m| binomial(m, l) * left[m]).sum();
         *rest = right[l] - taken;
@@ -18,40 +32,21 @@ fn two_point(left: &[f64], right: &[f64], into: &mut [f64]) {
     if rest.iter().all(|rest| rest.abs() <= rounding) {
         rest.fill(0.0);
     }
+    let (series, quotient) = into.split_at_mut(q + 1);
     let factor = |l: usize| {
         let sign = if l.is_multiple_of(2) { 1.0 } else { -1.0 };
         sign * binomial(q + l, l)
     };
-    let mut quotient: Vec<f64> = (0..=q)
-        .map(|l| (0..=l).map(|k| rest[k] * factor(l - k)).sum())
-        .collect();
+    for (l, quotient) in quotient.iter_mut().enumerate() {
+        *quotient = (0..=l).map(|k| rest[k] * factor(l - k)).sum();
+    }
     // From powers of s - 1 to powers of s.
     for start in 0..q {
         for l in (start..q).rev() {
             quotient[l] -= quotient[l + 1];
         }
     }
-    into[..=q].copy_from_slice(left);
-    into[q + 1..2 * q + 2].copy_from_slice(&quotient);
-}
-
-/// One unknown whose derivative at a level goes through `count` coefficients at both ends, in powers of s; what is below the level are
-/// integrals from the left end, (24b).
-fn integral(left: &[f64], right: &[f64], level: usize, count: usize) -> Vec<f64> {
-    let ends = [left, right].map(|end| -> Vec<f64> {
-        (0..count)
-            .map(|m| falling(m + level, level) * end[m + level])
-            .collect()
-    });
-    let mut rate = vec![0.0; 2 * count];
-    two_point(&ends[0], &ends[1], &mut rate);
-    let mut integral = left[..level].to_vec();
-    integral.extend(
-        rate.iter()
-            .enumerate()
-            .map(|(m, x)| x / falling(m + level, level)),
-    );
-    integral
+    series.copy_from_slice(left);
 }
 
 /// m (m-1) ... of as many factors as the level says: what a power has before it when it was differentiated as often.
@@ -59,15 +54,40 @@ fn falling(m: usize, level: usize) -> f64 {
     (0..level).map(|i| (m - i) as f64).product()
 }
 
-/// A derivative of a polynomial in powers of s.
-fn derivative(polynomial: &[f64], level: usize, s: f64) -> f64 {
-    let terms = polynomial.iter().enumerate().skip(level).rev();
-    terms.fold(0.0, |sum, (m, x)| sum * s + falling(m, level) * x)
+fn value_of(polynomial: &[f64], s: f64) -> f64 {
+    polynomial.iter().rev().fold(0.0, |sum, x| sum * s + x)
 }
 
-fn binomial(n: usize, k: usize) -> f64 {
-    (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
+/// How far two polynomials are apart at most at the inner nodes.
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    let inner = (1..N_NODES - 1).map(node);
+    let differences = inner.map(|s| (value_of(a, s) - value_of(b, s)).abs());
+    differences.fold(0.0, f64::max)
 }
+
+#[inline(always)]
+fn binomial(n: usize, k: usize) -> f64 {
+    match BINOMIALS.get(n).and_then(|row| row.get(k)) {
+        Some(known) => *known,
+        None => (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product(),
+    }
+}
+
+/// The first rows of Pascal's triangle.
+const BINOMIALS: [[f64; 8]; 8] = {
+    let mut rows = [[0.0; 8]; 8];
+    let mut n = 0;
+    while n < 8 {
+        rows[n][0] = 1.0;
+        let mut k = 1;
+        while k <= n {
+            rows[n][k] = rows[n - 1][k - 1] + rows[n - 1][k];
+            k += 1;
+        }
+        n += 1;
+    }
+    rows
+};
 
 /// Where a node lies in a step.
 fn node(k: usize) -> f64 {
@@ -80,7 +100,7 @@ fn bend(polynomial: &mut [f64], q: usize, inner: [(f64, f64); 2]) {
     let m = q as i32 + 1;
     polynomial[2 * q + 2..].fill(0.0);
     let missing = inner.map(|(s, value)| {
-        let found = polynomial.iter().rev().fold(0.0, |sum, x| sum * s + x);
+        let found = value_of(polynomial, s);
         (value - found) / (s * (1.0 - s)).powi(m)
     });
     let b = (missing[1] - missing[0]) / (inner[1].0 - inner[0].0);
@@ -97,7 +117,8 @@ fn bend(polynomial: &mut [f64], q: usize, inner: [(f64, f64); 2]) {
 fn through(values: &[f64], into: &mut [f64]) {
     let m = values.len();
     let node = |i: usize| i as f64 / (m - 1) as f64;
-    let mut differences = values.to_vec();
+    let mut differences = [0.0; N_NODES];
+    differences[..m].copy_from_slice(values);
     for level in 1..m {
         for i in (level..m).rev() {
             differences[i] = (differences[i] - differences[i - 1]) / (node(i) - node(i - level));
@@ -124,6 +145,9 @@ pub(crate) struct Pieces {
     left: Vec<f64>,
     right: Vec<f64>,
     work: Vec<f64>,
+    /// Derivatives of a piece to its level: of the one through both ends, and through three coefficients of the derivative itself.
+    rate: Vec<f64>,
+    fine: [f64; 2 * LEAST_ORDER],
 }
 
 /// Derivatives used at each end, at least: values to an order that no method of fifth order spoils. (24b) uses as many coefficients of what it
@@ -148,6 +172,8 @@ impl Pieces {
             left: vec![0.0; (most + 1).max(highest + LEAST_ORDER)],
             right: vec![0.0; (most + 1).max(highest + LEAST_ORDER)],
             work: vec![0.0; (2 * most + 2).max(highest + 2 * LEAST_ORDER)],
+            rate: vec![0.0; 2 * most + 2],
+            fine: [0.0; 2 * LEAST_ORDER],
         }
     }
 
@@ -160,36 +186,48 @@ impl Pieces {
     pub fn between(&mut self, left: &[f64], right: &[f64], h: f64, into: &mut [f64]) {
         into.fill(0.0);
         for j in 0..self.n {
-            self.join(left, right, h, j, self.orders[j], into);
-            if self.offsets[j] > 0 {
-                self.settle(left, right, h, j, into);
+            let (q, level) = (self.orders[j], self.offsets[j]);
+            self.ends(left, right, h, j, q);
+            let mut n_rows = 2 * q + 2;
+            if level > 0 && self.is_settled(left, right, h, j) {
+                self.integrate(level);
+                n_rows = level + 2 * LEAST_ORDER;
             }
+            self.store(n_rows, h, j, into);
         }
     }
 
-    /// Takes the integral of the highest derivative for a state, (24b), where its polynomial is further from that than it may be off.
-    fn settle(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, into: &mut [f64]) {
-        let level = self.offsets[j];
-        let through_ends = self.work[..2 * self.orders[j] + 2].to_vec();
-        self.scale(left, right, h, j, level + LEAST_ORDER - 1);
-        let [coarse, fine] = [LEAST_ORDER - 1, LEAST_ORDER]
-            .map(|count| integral(&self.left, &self.right, level, count));
-        let apart = |a: &[f64], b: &[f64]| {
-            let inner = (1..N_NODES - 1).map(node);
-            let differences =
-                inner.map(|s| (derivative(a, level, s) - derivative(b, level, s)).abs());
-            differences.fold(0.0, f64::max)
-        };
-        if apart(&through_ends, &fine) > apart(&coarse, &fine) {
-            into[j..].iter_mut().step_by(self.n).for_each(|x| *x = 0.0);
-            self.work[..fine.len()].copy_from_slice(&fine);
-            self.store(fine.len(), h, j, into);
+    /// Whether the polynomial of a state that `work` holds is further from the integral of its highest derivative, (24b), than it may be
+    /// off; `fine` then holds that derivative through three coefficients at both ends.
+    fn is_settled(&mut self, left: &[f64], right: &[f64], h: f64, j: usize) -> bool {
+        let (q, level) = (self.orders[j], self.offsets[j]);
+        if level + LEAST_ORDER - 1 > q {
+            self.scale(left, right, h, j, level + LEAST_ORDER - 1);
         }
+        let ends: [[f64; LEAST_ORDER]; 2] = [&self.left, &self.right]
+            .map(|end| std::array::from_fn(|m| falling(m + level, level) * end[m + level]));
+        let mut coarse = [0.0; 2 * LEAST_ORDER - 2];
+        let [left, right] = &ends;
+        two_point(
+            &left[..LEAST_ORDER - 1],
+            &right[..LEAST_ORDER - 1],
+            &mut coarse,
+        );
+        two_point(left, right, &mut self.fine);
+        let rows = self.work[level..2 * q + 2].iter().enumerate();
+        for (rate, (m, x)) in self.rate.iter_mut().zip(rows) {
+            *rate = falling(m + level, level) * x;
+        }
+        let through_ends = &self.rate[..2 * q + 2 - level];
+        apart(through_ends, &self.fine) > apart(&coarse, &self.fine)
     }
 
-    fn join(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, q: usize, into: &mut [f64]) {
-        self.ends(left, right, h, j, q);
-        self.store(2 * q + 2, h, j, into);
+    /// The integral, `level` times from the left end, of the polynomial in `fine`, into `work`.
+    fn integrate(&mut self, level: usize) {
+        self.work[..level].copy_from_slice(&self.left[..level]);
+        for (m, x) in self.fine.iter().enumerate() {
+            self.work[level + m] = x / falling(m + level, level);
+        }
     }
 
     /// The polynomial through q + 1 coefficients at both ends.
@@ -237,7 +275,7 @@ impl Pieces {
             bend(&mut self.work[..2 * q + 4], q, inner);
             self.store(2 * q + 4, h, j, into);
         } else {
-            let values: Vec<f64> = (0..N_NODES).map(|k| nodes[k * self.n + j]).collect();
+            let values: [f64; N_NODES] = std::array::from_fn(|k| nodes[k * self.n + j]);
             through(&values, &mut self.work);
             self.store(N_NODES, h, j, into);
         }

@@ -70,4 +70,5 @@ pub use outcome::{
 };
 pub use problem::{Problem, ProblemError};
 pub use start::{QuickStart, QuickStarts, Start, StartError, quick_start};
+pub use tolerances::MAX_RESIDUAL;
 pub use trajectory::{SavedPoint, Segment, Trajectory};

@@ -113,7 +113,7 @@ const SMOOTH: f64 = 1e-3;
 /// distance, which are good to rounding. The last coefficients of the interpolant tell how good it is.
 pub(crate) fn refined(near: f64, radius: f64, mut f: impl FnMut(f64) -> f64) -> Refined {
     let edge = f(near - radius).abs().max(f(near + radius).abs());
-    for part in [1e-3, 1e-5] {
+    for part in [SMOOTH, 0.01 * SMOOTH] {
         let r = part * radius;
         let [left, right] = [-r, r].map(|s| (f(near + s), f(near + 0.5 * s)));
         let is_line = |(far, close): (f64, f64)| {

@@ -13,7 +13,7 @@ use crate::options::Tolerances;
 use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::{Stages, evaluate_jacobian, same_branches};
-use crate::tolerances::DIP;
+use crate::tolerances::{DIP, SIDE_SURFACE};
 use crate::trajectory::shift;
 use ahead::{Look, PHASE, most_samples};
 
@@ -197,18 +197,18 @@ pub(crate) struct Trend {
 impl Trend {
     /// Forgets the points, but not how great the determinants were.
     pub fn forget(&mut self) {
-        self.blocks.clear();
+        self.blocks.iter_mut().for_each(Vec::clear);
         self.times.clear();
     }
 
-    /// Keeps the determinants of a point just factored.
-    pub fn record(&mut self, time: f64, solver: &BlockSolver) {
-        self.blocks.resize(solver.n_blocks(), Vec::new());
-        self.highest.resize(solver.n_blocks(), f64::NEG_INFINITY);
-        for (block, highest) in self.highest.iter_mut().enumerate() {
+    /// Keeps the determinants of a point just factored, as far as they vary.
+    pub fn record(&mut self, time: f64, solver: &BlockSolver, varies: &[bool]) {
+        self.blocks
+            .resize_with(varies.len(), || Vec::with_capacity(3));
+        self.highest.resize(varies.len(), f64::NEG_INFINITY);
+        let blocks = self.blocks.iter_mut().zip(&mut self.highest).enumerate();
+        for (block, (samples, highest)) in blocks.filter(|(block, _)| varies[*block]) {
             *highest = highest.max(solver.determinant(block).log_abs);
-        }
-        for (block, samples) in self.blocks.iter_mut().enumerate() {
             keep_three(
                 samples,
                 Sample {
@@ -335,7 +335,7 @@ impl<'p> Monitor<'p> {
             looks: Vec::new(),
             history: vec![Vec::with_capacity(4); n_quantities],
             highest: vec![f64::NEG_INFINITY; n_quantities],
-            touching: (10.0 * tolerances.rtol).max(1e-12),
+            touching: (10.0 * tolerances.rtol).max(SIDE_SURFACE),
             confirm: None,
             near_misses: Vec::new(),
             tolerances: tolerances.clone(),
@@ -387,18 +387,17 @@ impl<'p> Monitor<'p> {
         reads
     }
 
-    /// All quantities of a point; determinants only if it is factored.
-    fn quantities(
-        &mut self,
-        point: Expansion<'_>,
-        solver: Option<&BlockSolver>,
-    ) -> Vec<Option<LogDet>> {
-        self.evaluate_arguments(point, 0.0);
-        let determinants =
-            (0..self.solver.n_blocks()).map(|block| Some(solver?.determinant(block)));
-        let watched = self.problem.arguments().iter();
-        let arguments = watched.map(|argument| sign_and_logarithm(argument.quantity(&self.roots)));
-        determinants.chain(arguments).collect()
+    /// A quantity of the point at which the arguments were evaluated; a determinant only if it is factored.
+    fn quantity(&self, quantity: usize, solver: Option<&BlockSolver>) -> Option<LogDet> {
+        match self.argument(quantity) {
+            None => Some(solver?.determinant(quantity)),
+            Some(argument) => sign_and_logarithm(argument.quantity(&self.roots)),
+        }
+    }
+
+    /// Whether the determinant of each block can change at all.
+    pub fn varying_blocks(&self) -> &[bool] {
+        &self.varies[..self.solver.n_blocks()]
     }
 
     /// What the equations say of a zero of the series that it was read from; `sides` hold on it, (R10) and (R20).
@@ -474,8 +473,13 @@ impl<'p> Monitor<'p> {
     /// Ahead of it determinants are those of the sides that hold there: where a branch will have switched, other equations hold.
     pub fn record(&mut self, expansion: Expansion<'_>, stages: &Stages<'_>) {
         self.hold(stages.sides());
-        let quantities = self.quantities(expansion, Some(stages.solver()));
-        for (quantity, determinant) in quantities.into_iter().enumerate() {
+        self.evaluate_arguments(expansion, 0.0);
+        for quantity in 0..self.history.len() {
+            // What cannot change is kept once.
+            if !self.varies[quantity] && !self.history[quantity].is_empty() {
+                continue;
+            }
+            let determinant = self.quantity(quantity, Some(stages.solver()));
             let samples = &mut self.history[quantity];
             let Some(determinant) = determinant else {
                 samples.clear();
@@ -524,20 +528,20 @@ impl<'p> Monitor<'p> {
             time,
             series: point,
         };
-        let quantities = self.quantities(there, solver);
-        let mut values = quantities.into_iter().enumerate();
-        let changed = values.find(|(quantity, value)| {
-            let was = self.history[*quantity].last();
-            was.zip(*value)
+        self.evaluate_arguments(there, 0.0);
+        (0..self.history.len()).find(|&quantity| {
+            let was = self.history[quantity].last();
+            was.zip(self.quantity(quantity, solver))
                 .is_some_and(|(was, value)| value.sign * was.determinant.sign <= 0.0)
-        });
-        changed.map(|(quantity, _)| quantity)
+        })
     }
 
     /// The quantities whose signs at a factored point differ from those at the last point kept; `None` if one has no value.
     pub fn flipped(&mut self, point: Expansion<'_>, solver: &BlockSolver) -> Option<Vec<usize>> {
         let mut flipped = Vec::new();
-        for (quantity, value) in self.quantities(point, Some(solver)).into_iter().enumerate() {
+        self.evaluate_arguments(point, 0.0);
+        for quantity in 0..self.history.len() {
+            let value = self.quantity(quantity, Some(solver));
             if self.sign(quantity) * value?.sign < 0.0 {
                 flipped.push(quantity);
             }

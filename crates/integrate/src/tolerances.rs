@@ -67,7 +67,7 @@ pub(crate) const TOUCH_DEPTH: usize = 8;
 pub(crate) const UNCONFIRMED: f64 = 1e-9;
 
 /// No point with a scaled residual above this is accepted, whatever the tolerance.
-pub(crate) const MAX_RESIDUAL: f64 = 1e-10;
+pub const MAX_RESIDUAL: f64 = 1e-10;
 
 /// Steps that became this many times shorter than earlier ones call for a look at once.
 pub(crate) const SHRUNK: f64 = 32.0;
@@ -140,3 +140,22 @@ pub(crate) const DIP: f64 = 0.3;
 /// A step is looked at again when its highest derivatives differ by more than this many tolerances over the step from those of the
 /// equations at its end, (R18) and (R24).
 pub(crate) const UNEVEN: f64 = 1e3;
+
+/// The finest relative tolerances: of series, whose values are a few units of rounding off, and of points that are solved for.
+pub(crate) const FINEST_OF_SERIES: f64 = 1e-15;
+pub(crate) const FINEST_OF_POINTS: f64 = 1e-13;
+
+/// Below this tolerance functions of time would need steps without end on an implicit method.
+pub(crate) const FORCING_FINEST: f64 = 1e-10;
+
+/// A scaled residual below this may be kept there by rounding of the terms.
+pub(crate) const KEPT_BY_ROUNDING: f64 = 1e-11;
+
+/// Branches whose switching times agree within this part of the way to the first one switch together, too.
+pub(crate) const SAME_SWITCH_AHEAD: f64 = 1e-9;
+
+/// A step shrinks to no less than this part at once.
+pub(crate) const MOST_SHRUNK: f64 = 1e-3;
+
+/// Where exponents of families are read, in parts of the distance from their meeting.
+pub(crate) const FAMILY_PLACES: [f64; 2] = [2e-3, 1e-3];

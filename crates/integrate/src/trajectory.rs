@@ -310,12 +310,8 @@ impl Trajectory {
         time: f64,
         into: &mut [f64],
     ) -> Result<bool, Fault> {
-        // Without unknowns there is room for any number of orders.
-        let n_orders = if self.n == 0 {
-            0
-        } else {
-            recovery.inputs().n_orders()
-        };
+        // Values need no more orders than the formulas read; without unknowns there is room for any number of them.
+        let n_orders = if self.n == 0 { 0 } else { recovery.rows_for(1) };
         let mut coefficients = vec![0.0; n_orders * self.n];
         if !self.coefficients(time, &mut coefficients) {
             return Ok(false);
@@ -356,8 +352,9 @@ impl pulp::WithSimd for Shift<'_> {
             return;
         }
         let n_out = into.len() / n;
-        for row in rows.chunks_exact(n).rev() {
-            for r in (1..n_out).rev() {
+        for (taken, row) in rows.chunks_exact(n).rev().enumerate() {
+            // Of so many rows there is nothing to carry to higher orders yet.
+            for r in (1..n_out.min(taken + 1)).rev() {
                 let (low, high) = into.split_at_mut(r * n);
                 for (x, y) in high[..n].iter_mut().zip(&low[(r - 1) * n..]) {
                     *x = *x * s + y;

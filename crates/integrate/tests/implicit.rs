@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::{Case, assert_close, difference, end, library_names};
-use daelight_analysis::repair::{Budget, Names, Repair, repair};
+use daelight_analysis::repair::{Names, Repair, RepairBudget, repair};
 use daelight_analysis::structure::Structure;
 use daelight_integrate::fixed::{self, FixedError, FixedSteps};
 use daelight_integrate::implicit::{self, Chosen, Method};
@@ -289,7 +289,7 @@ fn repaired_equations_of_index_5_stop_at_the_same_points() {
             parameters,
             None,
             &names,
-            &Budget::default(),
+            &RepairBudget::default(),
         );
         let Repair::Repaired(repaired) = outcome else {
             panic!("{name} can be repaired");

@@ -95,7 +95,8 @@ pub(crate) fn position_of_largest(x: &[f64]) -> usize {
 #[inline(always)]
 pub(crate) fn norm_2(x: &[f64]) -> f64 {
     let plain = dot(x, x);
-    if plain > 1e-280 && plain < 1e300 {
+    // No square that mattered is lost or overflows.
+    if plain > f64::MIN_POSITIVE / f64::EPSILON && plain < f64::MAX {
         plain.sqrt()
     } else {
         norm_2_scaled(x)

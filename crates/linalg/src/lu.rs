@@ -203,6 +203,14 @@ impl Lu {
         self.solve_either(b, false)
     }
 
+    /// Solves A x = b in place without a look at what came out: for callers that saw with one solution that the factors are good.
+    pub fn solve_unchecked(&mut self, b: &mut [f64]) -> Result<(), LinalgError> {
+        self.ready()?;
+        expect_shape((self.n(), 1), (b.len(), 1))?;
+        solve_alone(self, b);
+        Ok(())
+    }
+
     /// Solves A^T x = b in place. Checked like [`Lu::solve`].
     pub fn solve_transpose(&mut self, b: &mut [f64]) -> Result<Solved, LinalgError> {
         self.solve_either(b, true)
@@ -502,6 +510,13 @@ vectorised! {
         residual: &'a mut [f64],
     ) -> Result<Solved, LinalgError> {
         lu.check_and_refine(x, false, rhs, norm_max(rhs), residual)
+    }
+}
+
+vectorised! {
+    /// Solves.
+    fn solve_alone<'a>(lu: &'a mut Lu, x: &'a mut [f64]) -> () {
+        lu.raw_solve(x)
     }
 }
 

@@ -105,12 +105,12 @@ impl Roughness {
 
 /// Samples of a function of time, checked.
 #[derive(Clone, Copy, Debug)]
-pub struct Samples<'a> {
+pub struct SplineSamples<'a> {
     times: &'a [f64],
     values: &'a [f64],
 }
 
-impl<'a> Samples<'a> {
+impl<'a> SplineSamples<'a> {
     /// Checks that all are numbers and that the times increase.
     pub fn new(times: &'a [f64], values: &'a [f64]) -> Result<Self, SplineError> {
         for (sample, (time, value)) in times.iter().zip(values).enumerate() {
@@ -235,7 +235,7 @@ impl<'a> Samples<'a> {
     fn halved(&self, degree: usize) -> Option<Spline> {
         let every_second = |all: &[f64]| all.iter().copied().step_by(2).collect::<Vec<f64>>();
         let (times, values) = (every_second(self.times), every_second(self.values));
-        let samples = Samples {
+        let samples = SplineSamples {
             times: &times,
             values: &values,
         };
@@ -378,7 +378,7 @@ mod tests {
                 .iter()
                 .map(|t| (t - 1.0).powi(degree as i32))
                 .collect();
-            let samples = Samples::new(&times, &values).expect("sound");
+            let samples = SplineSamples::new(&times, &values).expect("sound");
             let spline = samples.spline(degree).expect("enough");
             for derivative in 0..3 {
                 let falling: f64 = (degree - derivative + 1..=degree)
@@ -401,7 +401,7 @@ mod tests {
     fn a_thousand_points_of_a_smooth_torque_are_good_to_ten_digits() {
         let f = |t: f64| 40.0 * (3.0 * t).sin() + 9.0 * (7.0 * t + 1.0).cos() * (-0.1 * t).exp();
         let (times, values) = sampled(1000, 10.0, f);
-        let samples = Samples::new(&times, &values).expect("sound");
+        let samples = SplineSamples::new(&times, &values).expect("sound");
         let spline = samples.best_spline(3).expect("enough");
         let worst = (0..5000)
             .map(|k| 10.0 * (f64::from(k) + 0.5) / 5000.0)
@@ -424,7 +424,7 @@ mod tests {
         for (k, value) in values.iter_mut().enumerate() {
             *value += noise(k);
         }
-        let samples = Samples::new(&times, &values).expect("sound");
+        let samples = SplineSamples::new(&times, &values).expect("sound");
         let spline = samples.best_spline(5).expect("enough");
         assert_eq!(spline.degree, 5, "noise is no reason for a high degree");
         let [value, third] = [0, 3].map(|m| samples.roughness(&spline, m).expect("enough"));
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn rounding_of_a_constant_is_not_rough() {
         let (times, values) = sampled(1000, 2.0, |_| 0.1);
-        let samples = Samples::new(&times, &values).expect("sound");
+        let samples = SplineSamples::new(&times, &values).expect("sound");
         let spline = samples.best_spline(5).expect("enough");
         let rough = samples.roughness(&spline, 3).expect("enough");
         assert!(rough.relative() < 1e-3, "{rough:?}");
@@ -445,11 +445,11 @@ mod tests {
     #[test]
     fn unusable_samples_are_told() {
         let times = [0.0, 1.0, 1.0, 2.0];
-        let found = Samples::new(&times, &[0.0; 4]).err();
+        let found = SplineSamples::new(&times, &[0.0; 4]).err();
         assert_eq!(found, Some(SplineError::NotIncreasing { sample: 2 }));
-        let found = Samples::new(&[0.0, 1.0], &[0.0, f64::NAN]).err();
+        let found = SplineSamples::new(&[0.0, 1.0], &[0.0, f64::NAN]).err();
         assert_eq!(found, Some(SplineError::NotFinite { sample: 1 }));
-        let samples = Samples::new(&[0.0, 1.0, 2.0], &[0.0; 3]).expect("sound");
+        let samples = SplineSamples::new(&[0.0, 1.0, 2.0], &[0.0; 3]).expect("sound");
         let found = samples.best_spline(3).err();
         assert_eq!(
             found,

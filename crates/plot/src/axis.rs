@@ -146,8 +146,9 @@ fn tick_step(width: f64, n: usize) -> f64 {
 fn linear_ticks(range: Range, n: usize) -> (Vec<Tick>, String) {
     let step = tick_step(range.width(), n);
     // A tick at the very end of the range counts, whichever way it is rounded.
-    let first = (range.low / step - 1e-9).ceil();
-    let last = (range.high / step + 1e-9).floor();
+    let rounding = f64::EPSILON.sqrt();
+    let first = (range.low / step - rounding).ceil();
+    let last = (range.high / step + rounding).floor();
     let size = range.low.abs().max(range.high.abs());
     let exponent = size.log10().floor();
     let exponent = if (-3.0..5.0).contains(&exponent) {
@@ -161,7 +162,7 @@ fn linear_ticks(range: Range, n: usize) -> (Vec<Tick>, String) {
         exponent - (exponent / 2.0).trunc(),
     );
     let scaled = |value: f64| value / 10f64.powf(half) / 10f64.powf(rest);
-    let digits = (-scaled(step).log10() - 1e-9).ceil().clamp(0.0, 14.0) as usize;
+    let digits = (-scaled(step).log10() - rounding).ceil().clamp(0.0, 14.0) as usize;
     let mut ticks = Vec::new();
     let mut at = first;
     while at <= last && ticks.len() <= 4 * n.max(1) {

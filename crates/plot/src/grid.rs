@@ -1,7 +1,7 @@
 //! Drawing a matrix.
 
 use crate::canvas::{Anchor, Canvas, cut, text_width};
-use crate::matrix::{MatrixDrawing, Tone};
+use crate::matrix::{Cell, MatrixDrawing, Tone};
 use crate::svg::{Area, WORDS};
 use crate::theme::{Theme, mix, readable_on};
 use plotters::style::RGBColor;
@@ -106,6 +106,34 @@ pub(crate) fn natural_height(matrix: &MatrixDrawing, width: f64) -> f64 {
     (layout.top + rows + layout.bottom + legend + 14.0).ceil()
 }
 
+/// The title over the middle of a matrix, within its panel.
+fn title(words: &str, middle: f64, area: Area, theme: Theme, canvas: &mut Canvas) {
+    let title = cut(words, WORDS, area.width() - 16.0);
+    let half = 0.5 * text_width(&title, WORDS) + 8.0;
+    let middle = middle.min(area.right - half).max(area.left + half);
+    let place = (middle, area.top + 12.0);
+    canvas.text(&title, place, Anchor::Middle, WORDS, theme.ink());
+}
+
+/// An entry in its colour, with its word where there is room for it.
+fn entry(
+    found: &Cell,
+    (from, to): ((f64, f64), (f64, f64)),
+    (cell, words): (f64, f64),
+    theme: Theme,
+    canvas: &mut Canvas,
+) {
+    let colour = tone_colour(found.tone, theme);
+    let gap = if cell >= 8.0 { 1.0 } else { 0.0 };
+    let (from_inside, to_inside) = ((from.0 + gap, from.1 + gap), (to.0 - gap, to.1 - gap));
+    canvas.fill(from_inside, to_inside, colour);
+    if cell >= CELL_WITH_WORDS && text_width(&found.label, words) <= cell + 1.0 {
+        let middle = (0.5 * (from.0 + to.0), 0.5 * (from.1 + to.1));
+        let ink = readable_on(colour);
+        canvas.text(&found.label, middle, Anchor::Middle, words, ink);
+    }
+}
+
 pub(crate) fn draw(matrix: &MatrixDrawing, area: Area, theme: Theme, canvas: &mut Canvas) {
     let mut layout = layout(matrix, area.width());
     let needed = natural_height(matrix, area.width());
@@ -124,55 +152,22 @@ pub(crate) fn draw(matrix: &MatrixDrawing, area: Area, theme: Theme, canvas: &mu
     let right = left + n_columns as f64 * cell;
     let bottom = top + n_rows as f64 * cell;
     let corner = |row: usize, column: usize| (left + column as f64 * cell, top + row as f64 * cell);
-    let ink = theme.ink();
     if !matrix.title.is_empty() {
-        let title = cut(&matrix.title, WORDS, area.width() - 16.0);
-        let half = 0.5 * text_width(&title, WORDS) + 8.0;
-        let middle = (0.5 * (left + right))
-            .min(area.right - half)
-            .max(area.left + half);
-        canvas.text(
-            &title,
-            (middle, area.top + 12.0),
-            Anchor::Middle,
-            WORDS,
-            ink,
-        );
+        title(&matrix.title, 0.5 * (left + right), area, theme, canvas);
     }
     if cell >= 4.0 {
         for row in 1..n_rows {
             canvas.line(&[corner(row, 0), corner(row, n_columns)], theme.grid(), 0.8);
         }
         for column in 1..n_columns {
-            canvas.line(
-                &[corner(0, column), corner(n_rows, column)],
-                theme.grid(),
-                0.8,
-            );
+            let ends = [corner(0, column), corner(n_rows, column)];
+            canvas.line(&ends, theme.grid(), 0.8);
         }
     }
     for found in &matrix.cells {
-        let (from, to) = (
-            corner(found.row, found.column),
-            corner(found.row + 1, found.column + 1),
-        );
-        let colour = tone_colour(found.tone, theme);
-        let gap = if cell >= 8.0 { 1.0 } else { 0.0 };
-        canvas.fill(
-            (from.0 + gap, from.1 + gap),
-            (to.0 - gap, to.1 - gap),
-            colour,
-        );
-        if cell >= CELL_WITH_WORDS && text_width(&found.label, words) <= cell + 1.0 {
-            let middle = (0.5 * (from.0 + to.0), 0.5 * (from.1 + to.1));
-            canvas.text(
-                &found.label,
-                middle,
-                Anchor::Middle,
-                words,
-                readable_on(colour),
-            );
-        }
+        let from = corner(found.row, found.column);
+        let to = corner(found.row + 1, found.column + 1);
+        entry(found, (from, to), (cell, words), theme, canvas);
     }
     for block in &matrix.blocks {
         let from = corner(block.rows.0, block.columns.0);

@@ -10,7 +10,7 @@ use daelight::{
     Progress, Relations, Setup, SolveOptions, built_in_models as library, solve_prepared,
 };
 use daelight_analysis::System;
-use daelight_analysis::index_reduction::{Form, LinearReduction, Method as Reduction};
+use daelight_analysis::index_reduction::{Form, LinearReduction, ReduceBy as Reduction};
 use daelight_integrate::implicit::Method;
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, StopCondition, StopKind};
 use daelight_show::record::{CheckRecord, to_json};
@@ -603,7 +603,7 @@ impl Model {
         curves: bool,
         time_budget: f64,
     ) -> PyResult<(String, String)> {
-        use daelight_singular::{Kept, Limits, Question};
+        use daelight_singular::{Kept, Question, SearchLimits};
         let parameters = match parameters {
             None => Kept::None,
             Some(names) if names == ["all"] => Kept::All,
@@ -615,9 +615,9 @@ impl Model {
             on_curves: curves,
             paths_locked: false,
         };
-        let limits = Limits {
+        let limits = SearchLimits {
             time: seconds(time_budget)?,
-            ..Limits::default()
+            ..SearchLimits::default()
         };
         py.detach(|| {
             let found = daelight::singular(self.model(), &question, &limits, &|_| {});

@@ -69,6 +69,14 @@ fn matrix(value: &Bound<'_, PyAny>, n: usize, into: &mut [f64]) -> PyResult<()> 
 }
 
 impl Residual {
+    fn new(fun: Py<PyAny>, jac: Option<Py<PyAny>>, raised: &Raised) -> Self {
+        Self {
+            fun,
+            jac,
+            raised: raised.clone(),
+        }
+    }
+
     fn arguments<'py>(
         py: Python<'py>,
         t: f64,
@@ -201,6 +209,14 @@ impl Event {
         (up && self.direction > 0.0)
             || (down && self.direction < 0.0)
             || ((up || down) && self.direction == 0.0)
+    }
+
+    fn points(&self) -> Points {
+        let mut points = Points::default();
+        for (t, y, yp) in &self.found {
+            points.push(*t, y, yp);
+        }
+        points
     }
 
     /// The zero within a step, by halving.
@@ -336,6 +352,59 @@ impl Record {
         })
     }
 
+    fn new(wanted: Option<Vec<f64>>, dense: bool, raised: Raised) -> Self {
+        Self {
+            points: Points::default(),
+            next: 0,
+            pieces: dense.then(Default::default),
+            events: Vec::new(),
+            n_steps: 0,
+            raised,
+            ended: None,
+            wanted,
+        }
+    }
+
+    /// The solution in between, if it was kept, up to where the run ended.
+    fn polynomials(&mut self, n: usize, end: f64) -> Option<Polynomials> {
+        let (starts, pieces) = self.pieces.take()?;
+        Some(Polynomials {
+            n,
+            starts,
+            end,
+            pieces,
+        })
+    }
+
+    /// Takes in the start, and the events with their values there.
+    fn begin(
+        &mut self,
+        py: Python<'_>,
+        start: Start<'_>,
+        events: Vec<(Py<PyAny>, Option<usize>, f64)>,
+    ) -> PyResult<()> {
+        for (function, most, direction) in events {
+            let mut event = Event {
+                function,
+                most,
+                direction,
+                last: 0.0,
+                found: Vec::new(),
+            };
+            event.last = event.value(py, start.t, start.x, start.xp)?;
+            self.events.push(event);
+        }
+        let is_wanted = match &self.wanted {
+            Some(wanted) => wanted.first() == Some(&start.t),
+            None => true,
+        };
+        if is_wanted {
+            self.points.push(start.t, start.x, start.xp);
+            self.next = 1;
+        }
+        Ok(())
+    }
+
     /// Keeps the zeros within a step in the order of time; tells where the first that ends the run is.
     fn look_for_events(&mut self, py: Python<'_>, step: &Step<'_>) -> PyResult<Option<f64>> {
         let mut crossed = Vec::new();
@@ -357,6 +426,33 @@ impl Record {
             }
         }
         Ok(None)
+    }
+}
+
+/// Sizes of unknowns that are small enough to be told by their absolute tolerances.
+fn typical(atol: &[f64], rtol: f64, n: usize) -> Vec<f64> {
+    let of = |j: usize| atol[if atol.len() == 1 { 0 } else { j }];
+    (0..n).map(|j| (of(j) / rtol).min(1.0)).collect()
+}
+
+fn check_tolerances(atol: &[f64], n: usize) -> PyResult<()> {
+    match atol.len() {
+        found if found != 1 && found != n => Err(usage(format!(
+            "{found} absolute tolerances for {n} unknowns"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// 0 at the end of the interval, 1 at an event that ends the run, -1 otherwise; with a sentence.
+fn status(reason: &StopReason, event: Option<f64>) -> (i32, String) {
+    match (reason, event) {
+        (StopReason::Finished, _) => (
+            0,
+            "The solver successfully reached the end of the integration interval.".to_string(),
+        ),
+        (_, Some(_)) => (1, "A termination event occurred.".to_string()),
+        _ => (-1, reason.to_string()),
     }
 }
 
@@ -395,75 +491,30 @@ pub fn integrate_residual<'py>(
 ) -> PyResult<Outcome<'py>> {
     let (x, xp) = (y0.as_array().to_vec(), yp0.as_array().to_vec());
     let n = x.len();
-    if atol.len() != 1 && atol.len() != n {
-        let found = atol.len();
-        return Err(usage(format!(
-            "{found} absolute tolerances for {n} unknowns"
-        )));
-    }
-    let start = Start {
-        t: span.0,
-        x: &x,
-        xp: &xp,
-    };
+    check_tolerances(&atol, n)?;
+    let (t, t_end) = span;
+    let start = Start { t, x: &x, xp: &xp };
     let raised: Raised = Arc::default();
-    let residual = Residual {
-        fun,
-        jac,
-        raised: raised.clone(),
-    };
     let bad = |error: daelight_stiff::InputError| usage(error.to_string());
-    let pattern = match sparsity {
-        Some(entries) => Pattern::common(n, entries).map_err(bad)?,
-        None => Pattern::full(n),
-    };
-    let of = |j: usize| atol[if atol.len() == 1 { 0 } else { j }];
-    let typical = (0..n).map(|j| (of(j) / rtol).min(1.0)).collect();
+    let pattern = sparsity.map_or(Ok(Pattern::full(n)), |entries| Pattern::common(n, entries));
     let problem = Problem::of_function(
-        Box::new(residual),
-        pattern,
-        typical,
+        Box::new(Residual::new(fun, jac, &raised)),
+        pattern.map_err(bad)?,
+        typical(&atol, rtol, n),
         start,
         indices.as_deref(),
     );
-    let (first_step, max_step, max_steps) = steps;
+    let (h0, hmax, max_steps) = steps;
     let options = Options {
         rtol,
         atol,
-        h0: first_step,
-        hmax: max_step,
+        h0,
+        hmax,
         max_steps,
         ..Options::default()
     };
-    let mut record = Record {
-        points: Points::default(),
-        next: 0,
-        pieces: dense.then(Default::default),
-        events: Vec::new(),
-        n_steps: 0,
-        raised: raised.clone(),
-        ended: None,
-        wanted: times,
-    };
-    for (function, most, direction) in events {
-        let mut event = Event {
-            function,
-            most,
-            direction,
-            last: 0.0,
-            found: Vec::new(),
-        };
-        event.last = event.value(py, span.0, &x, &xp)?;
-        record.events.push(event);
-    }
-    match &record.wanted {
-        Some(wanted) if wanted.first() == Some(&span.0) => {
-            record.points.push(span.0, &x, &xp);
-            record.next = 1;
-        }
-        Some(_) => {}
-        None => record.points.push(span.0, &x, &xp),
-    }
+    let mut record = Record::new(times, dense, raised.clone());
+    record.begin(py, start, events)?;
     if let Some(error) = lock(&raised).take() {
         return Err(error);
     }
@@ -475,52 +526,29 @@ pub fn integrate_residual<'py>(
         observer: Some(&mut observer),
         ..Hooks::default()
     };
-    let integrate = match method {
-        "Radau" => radau,
-        "BDF" => bdf,
+    let run = match method {
+        "Radau" => radau(&mut problem, start, t_end, &options, &mut hooks),
+        "BDF" => bdf(&mut problem, start, t_end, &options, &mut hooks),
         other => return Err(usage(format!("there is no method `{other}`"))),
     };
-    let run = integrate(&mut problem, start, span.1, &options, &mut hooks);
     let mut record = record.into_inner();
     if let Some(error) = lock(&raised).take() {
         return Err(error);
     }
     let run = run.map_err(bad)?;
-    let status = match (&run.reason, record.ended) {
-        (StopReason::Finished, _) => 0,
-        (_, Some(_)) => 1,
-        _ => -1,
-    };
-    let message = match status {
-        1 => "A termination event occurred.".to_string(),
-        0 => "The solver successfully reached the end of the integration interval.".to_string(),
-        _ => run.reason.to_string(),
-    };
+    let ended = status(&run.reason, record.ended);
     let end = record.ended.unwrap_or(run.t);
-    let dense = record.pieces.take().map(|(starts, pieces)| Polynomials {
-        n,
-        starts,
-        end,
-        pieces,
-    });
-    let events = record.events.iter().map(|event| {
-        let mut points = Points::default();
-        for (t, y, yp) in &event.found {
-            points.push(*t, y, yp);
-        }
-        points.arrays(py, n)
-    });
-    let counts = (
-        problem.n_evaluations(),
-        run.statistics.jacobians,
-        run.statistics.factorizations,
-    );
+    let dense = record.polynomials(n, end);
+    let events = record.events.iter();
+    let events = events.map(|event| event.points().arrays(py, n));
+    let work = run.statistics;
+    let counts = (problem.n_evaluations(), work.jacobians, work.factorizations);
     Ok((
         record.points.arrays(py, n),
         dense,
         events.collect(),
         counts,
-        (status, message),
+        ended,
         found_indices,
     ))
 }

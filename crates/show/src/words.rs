@@ -42,11 +42,11 @@ pub fn cut(text: &str, width: usize) -> String {
 
 /// A number with at most ten digits; rounding around zero is zero.
 pub fn tidy_number(value: f64) -> String {
-    if value.abs() < 1e-13 {
+    if value.abs() < 512.0 * f64::EPSILON {
         return "0".to_string();
     }
     let rounded: f64 = format!("{value:.9e}").parse().unwrap_or(value);
-    if (1e-5..1e10).contains(&rounded.abs()) {
+    if (-5.0..10.0).contains(&rounded.abs().log10()) {
         rounded.to_string()
     } else {
         format!("{rounded:e}")
@@ -65,11 +65,13 @@ pub fn magnitude(value: f64) -> String {
 /// A number with at most six digits, as people write it.
 pub fn short(value: f64) -> String {
     let size = value.abs();
-    if size < 1e-30 {
+    // Below the rounding of a rounding nothing but zero was meant.
+    if size < f64::EPSILON * f64::EPSILON {
         return "0".to_string();
     }
-    if (1e-4..1e6).contains(&size) {
-        let digits = (5 - size.log10().floor() as i32).clamp(0, 10) as usize;
+    let exponent = size.log10();
+    if (-4.0..6.0).contains(&exponent) {
+        let digits = (5 - exponent.floor() as i32).clamp(0, 10) as usize;
         let text = format!("{value:.digits$}");
         if text.contains('.') {
             return text.trim_end_matches('0').trim_end_matches('.').to_string();

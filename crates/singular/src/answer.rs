@@ -5,13 +5,13 @@ use crate::constraints::{Constraints, Question};
 use crate::eliminate::Undecided;
 use crate::exact::{ExactCases, exact_cases, is_symbol};
 use crate::flats::FlatBudget;
-use crate::locus::{Conditioned, Locus, share};
+use crate::locus::{Conditioned, ParameterLocus, share};
 use crate::mechanism::Mechanism;
 use crate::number::{PARTS_OF_TIME, SingularManifold, singular_manifold};
 use crate::pieces::Piece;
 use crate::points::{Configuration, PieceState, join, points_of};
 use crate::regions::Regions;
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use crate::sets::{SingularSet, singular_set};
 use crate::words::{CaseWords, senses};
 use daelight_algebra::{Budget, OutOfBudget, Polynomial};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// How much work an answer may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct SearchLimits {
     /// The time.
     pub time: Duration,
     /// Bytes of memory for bases.
@@ -29,7 +29,7 @@ pub struct Limits {
     pub flats: usize,
 }
 
-impl Default for Limits {
+impl Default for SearchLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(60),
@@ -39,7 +39,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl SearchLimits {
     /// The part of the time until a deadline that is gone.
     pub(crate) fn spent(&self, deadline: Option<Instant>) -> impl Fn() -> f64 {
         let time = self.time.as_secs_f64();
@@ -62,7 +62,7 @@ impl Limits {
 
 /// What an answer is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum SingularVerdict {
     /// Certain.
     Proved,
     /// Found by computations modulo primes or at random values, which are wrong with a negligible probability.
@@ -71,7 +71,7 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl SingularVerdict {
     /// The word that pages and JSON use.
     pub fn word(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl Verdict {
 }
 
 /// The answer.
-pub struct Answer {
+pub struct SingularAnswer {
     /// The constraints with their Jacobian.
     pub mechanism: Mechanism,
     /// Symbols, unknowns and sums of lengths.
@@ -93,7 +93,7 @@ pub struct Answer {
     /// The cases in words.
     pub words: Vec<CaseWords>,
     /// The parameters of singular configurations, where parameters or other terms are kept as symbols.
-    pub locus: Option<Locus>,
+    pub locus: Option<ParameterLocus>,
     /// Numbers of real configurations over the parameters, where one or two of them are the only symbols.
     pub regions: Option<Regions>,
     /// The pieces that a condition on the parameters does not exclude; empty with symbols.
@@ -112,7 +112,7 @@ pub struct Answer {
     /// was not asked or not decided.
     pub has_solutions: Option<bool>,
     /// What the answer is worth.
-    pub verdict: Verdict,
+    pub verdict: SingularVerdict,
     /// Why something is not decided.
     pub reasons: Vec<String>,
     /// Whether the time was over.
@@ -121,9 +121,9 @@ pub struct Answer {
 
 /// How far an answer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Progress {
+pub struct SearchProgress {
     /// What is done now.
-    pub stage: Stage,
+    pub stage: SearchStage,
     /// Parts of it that are done.
     pub done: usize,
     /// All its parts.
@@ -132,7 +132,7 @@ pub struct Progress {
 
 /// What is done on the way to an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stage {
+pub enum SearchStage {
     /// Cases are listed.
     Cases,
     /// Conditions on the parameters are found, case by case.
@@ -147,7 +147,7 @@ pub enum Stage {
     Regions,
 }
 
-impl Stage {
+impl SearchStage {
     /// What a line of progress calls it.
     pub fn word(self) -> &'static str {
         match self {
@@ -165,8 +165,8 @@ impl Stage {
 pub fn answer(
     model: &Model,
     question: &Question,
-    limits: &Limits,
-) -> Result<Answer, Vec<Diagnostic>> {
+    limits: &SearchLimits,
+) -> Result<SingularAnswer, Vec<Diagnostic>> {
     answer_with_progress(model, question, limits, &|_| {})
 }
 
@@ -174,17 +174,19 @@ pub fn answer(
 pub fn answer_with_progress(
     model: &Model,
     question: &Question,
-    limits: &Limits,
-    progress: &dyn Fn(Progress),
-) -> Result<Answer, Vec<Diagnostic>> {
-    let at = |stage: Stage, done: usize, total: usize| progress(Progress { stage, done, total });
-    at(Stage::Cases, 0, 1);
+    limits: &SearchLimits,
+    progress: &dyn Fn(SearchProgress),
+) -> Result<SingularAnswer, Vec<Diagnostic>> {
+    let at = |stage: SearchStage, done: usize, total: usize| {
+        progress(SearchProgress { stage, done, total })
+    };
+    at(SearchStage::Cases, 0, 1);
     let deadline = Instant::now().checked_add(limits.time);
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let constraints = Constraints::new(model, question)?;
     let mechanism = Mechanism::new(model, constraints);
     let cases = exact_cases(&mechanism, limits.of_flats(&limits.spent(deadline)));
-    at(Stage::Conditions, 0, cases.list.len());
+    at(SearchStage::Conditions, 0, cases.list.len());
     let conditioned = Conditioned::new(&mechanism, &cases, &is_over);
     let words: Vec<CaseWords> = cases
         .list
@@ -210,7 +212,7 @@ pub fn answer_with_progress(
         ..Budget::default()
     };
     if has_symbols {
-        at(Stage::Regions, 0, 1);
+        at(SearchStage::Regions, 0, 1);
         found.conditions(model, &conditioned, &cases, question.on_curves, &budget);
     } else {
         found.points(&conditioned, &cases, &budget, &at);
@@ -218,16 +220,17 @@ pub fn answer_with_progress(
     found.reasons.extend(mechanism.constraints.left_out.clone());
     found.reasons.dedup();
     let verdict = match (found.reasons.is_empty(), found.is_proved) {
-        (false, _) => Verdict::Unknown,
-        (true, true) => Verdict::Proved,
-        (true, false) => Verdict::Observed,
+        (false, _) => SingularVerdict::Unknown,
+        (true, true) => SingularVerdict::Proved,
+        (true, false) => SingularVerdict::Observed,
     };
     let ring = conditioned.ring;
-    let is_regular = verdict != Verdict::Unknown && !has_symbols && found.has_no_configuration();
+    let is_regular =
+        verdict != SingularVerdict::Unknown && !has_symbols && found.has_no_configuration();
     let has_solutions = is_regular
         .then(|| has_solution(&mechanism, &[], &share(&budget, PARTS_OF_TIME as usize)))
         .flatten();
-    Ok(Answer {
+    Ok(SingularAnswer {
         mechanism,
         ring,
         cases,
@@ -250,7 +253,7 @@ pub fn answer_with_progress(
 /// What is found about the cases: conditions on symbols, or points at given numbers.
 #[derive(Default)]
 struct Found {
-    locus: Option<Locus>,
+    locus: Option<ParameterLocus>,
     regions: Option<Regions>,
     pieces: Vec<Piece>,
     states: Vec<PieceState>,
@@ -295,7 +298,8 @@ impl Found {
             .peekable();
         if symbols.peek().is_some()
             && symbols.all(|v| {
-                ring.variables()[v].meaning == Meaning::Known && ring.variables()[v].value.is_some()
+                ring.variables()[v].meaning == VariableKind::Known
+                    && ring.variables()[v].value.is_some()
             })
         {
             self.reasons.push(
@@ -353,11 +357,11 @@ impl Found {
         conditioned: &Conditioned<'_>,
         cases: &ExactCases,
         budget: &Budget,
-        at: &dyn Fn(Stage, usize, usize),
+        at: &dyn Fn(SearchStage, usize, usize),
     ) {
         self.make_pieces(conditioned, cases);
         let mechanism = conditioned.mechanism;
-        let told = |done: usize| at(Stage::Pieces, done, self.pieces.len());
+        let told = |done: usize| at(SearchStage::Pieces, done, self.pieces.len());
         let solved = solve(&self.pieces, &most_of(budget), &told);
         self.is_proved &= solved.is_proved;
         self.is_short_of_time |= solved.is_short_of_time;
@@ -378,7 +382,7 @@ impl Found {
         if self.is_short_of_time {
             self.manifold = singular_manifold(mechanism, budget);
         }
-        at(Stage::Ranks, 0, 1);
+        at(SearchStage::Ranks, 0, 1);
         let joined = join(mechanism, &self.pieces, found, budget);
         if let Some(limit) = joined.limit {
             self.reasons.push(format!("real points of pieces: {limit}"));
@@ -386,7 +390,7 @@ impl Found {
         self.configurations = joined.configurations;
         let n_infinite = infinite.len();
         for (done, (piece, dimension)) in infinite.into_iter().enumerate() {
-            at(Stage::Sets, done, n_infinite);
+            at(SearchStage::Sets, done, n_infinite);
             let share = share(budget, n_infinite - done);
             self.sample(mechanism, piece, dimension, &share);
         }
@@ -459,7 +463,7 @@ fn most_of(budget: &Budget) -> Budget {
     }
 }
 
-impl Answer {
+impl SingularAnswer {
     /// A polynomial as text.
     pub fn text(&self, p: &Polynomial) -> String {
         self.ring.text(p)
@@ -478,7 +482,8 @@ impl Answer {
         }
         // Without a case there is nothing for symbols to decide.
         let has_none = self.cases.is_complete() && self.cases.kept().next().is_none();
-        (self.verdict != Verdict::Unknown && (self.locus.is_none() || has_none)).then_some(true)
+        (self.verdict != SingularVerdict::Unknown && (self.locus.is_none() || has_none))
+            .then_some(true)
     }
 
     /// Symbols that are lengths, by number; they are taken as positive.

@@ -2,7 +2,7 @@
 //! `docs/theory/configurations.md`.
 
 use crate::mechanism::Mechanism;
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use daelight_algebra::real::{Manifold, Zeros, real_manifold, zeros};
 use daelight_algebra::{Budget, Certificate, IBig, Ideal, OutOfBudget, Polynomial, RBig};
 use std::cmp::Ordering;
@@ -52,7 +52,7 @@ impl<'a> Assembly<'a> {
         while let Some(p) = pending.pop() {
             for v in p.variables() {
                 if !ring.is_unknown(v) && !roots.contains(&v) {
-                    let Meaning::Root(square) = &ring.variables()[v].meaning else {
+                    let VariableKind::Root(square) = &ring.variables()[v].meaning else {
                         return None;
                     };
                     roots.push(v);

@@ -11,7 +11,7 @@ pub type Rotation<E> = [E; 2];
 
 /// Bodies whose forces are turned copies of each other: they are aligned up to these turns.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Class<E> {
+pub struct BodyClass<E> {
     /// Columns of the bodies, each with the rotation that turns the force on the first into its own.
     pub members: Vec<(usize, Rotation<E>)>,
 }
@@ -22,7 +22,7 @@ pub struct Case<E> {
     /// The multipliers, and the columns without force.
     pub flat: Flat<E>,
     /// Bodies that are aligned with each other; a class may have one member.
-    pub classes: Vec<Class<E>>,
+    pub classes: Vec<BodyClass<E>>,
     /// Bodies with a force of fixed direction, which they take, up to its sense.
     pub fixed: Vec<(usize, Rotation<E>)>,
     /// Columns of a single form: the sum of coefficients times functions of the column must vanish.
@@ -182,7 +182,7 @@ pub fn case<F: Field>(
             Some((which, rotation)) => case.classes[which].members.push((at, rotation)),
             None => {
                 let identity = [field.one(), field.zero()];
-                case.classes.push(Class {
+                case.classes.push(BodyClass {
                     members: vec![(at, identity)],
                 });
                 case.rows.push(at);
@@ -325,7 +325,7 @@ fn implies<F: Field>(field: &F, a: &Case<F::Element>, b: &Case<F::Element>) -> b
             .iter()
             .any(|(other, same)| other == column && parallel(direction, same))
     };
-    let is_aligned = |class: &Class<F::Element>| {
+    let is_aligned = |class: &BodyClass<F::Element>| {
         let (first, _) = class.members[0];
         class.members[1..].iter().all(|(member, rotation)| {
             relative(field, a, *member, first).is_some_and(|known| parallel(rotation, &known))

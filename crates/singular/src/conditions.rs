@@ -14,7 +14,7 @@ pub struct Conditions {
     /// The polynomials that are bounded.
     pub quantities: Vec<Quantity>,
     /// The conditions, for fewer configurations first.
-    pub list: Vec<Condition>,
+    pub list: Vec<CountCondition>,
 }
 
 /// A polynomial in the parameters with values that bound regions.
@@ -23,28 +23,28 @@ pub struct Quantity {
     /// The polynomial.
     pub polynomial: Polynomial,
     /// The values, ascending.
-    pub levels: Vec<Level>,
+    pub levels: Vec<AlgebraicNumber>,
 }
 
 /// A real algebraic number.
 #[derive(Clone, Debug)]
-pub struct Level {
+pub struct AlgebraicNumber {
     minimal: Univariate,
     root: Root,
 }
 
 /// A condition for real configurations: one of several lists of inequalities, all of which hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Condition {
+pub struct CountCondition {
     /// There are at least so many.
     pub at_least: usize,
     /// The lists.
-    pub any_of: Vec<Vec<Bounds>>,
+    pub any_of: Vec<Vec<Between>>,
 }
 
 /// Strict bounds of a quantity, as numbers of its levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bounds {
+pub struct Between {
     /// The quantity, by number.
     pub quantity: usize,
     /// The level below, if there is a bound.
@@ -53,7 +53,7 @@ pub struct Bounds {
     pub below: Option<usize>,
 }
 
-impl Level {
+impl AlgebraicNumber {
     /// The number, rounded.
     pub fn value(&self) -> f64 {
         match self.rational() {
@@ -133,7 +133,7 @@ impl Conditions {
             };
             places.push(place);
         }
-        let holds = |bounds: &Bounds| {
+        let holds = |bounds: &Between| {
             let place = places[bounds.quantity];
             bounds.above.is_none_or(|level| level < place)
                 && bounds.below.is_none_or(|level| place <= level)
@@ -172,7 +172,7 @@ impl Conditions {
                 counts.keys().partition(is_inside);
             let boxes = cover(&inside, &outside, &n_places, budget)?;
             let any_of = boxes.iter().map(|found| found.bounds(&n_places)).collect();
-            list.push(Condition { at_least, any_of });
+            list.push(CountCondition { at_least, any_of });
         }
         retain_used(&mut quantities, &mut list);
         Ok(Some(Self { quantities, list }))
@@ -180,8 +180,8 @@ impl Conditions {
 }
 
 /// Drops levels and quantities that no condition uses.
-fn retain_used(quantities: &mut Vec<Quantity>, list: &mut [Condition]) {
-    let used: Vec<Bounds> = (list.iter())
+fn retain_used(quantities: &mut Vec<Quantity>, list: &mut [CountCondition]) {
+    let used: Vec<Between> = (list.iter())
         .flat_map(|condition| condition.any_of.iter().flatten().copied())
         .collect();
     let mut names: Vec<Option<(usize, Vec<usize>)>> = Vec::new();
@@ -225,9 +225,9 @@ impl Ranges {
         (self.0.iter().zip(places)).all(|([low, high], place)| (low..=high).contains(&place))
     }
 
-    fn bounds(&self, n_places: &[usize]) -> Vec<Bounds> {
+    fn bounds(&self, n_places: &[usize]) -> Vec<Between> {
         let all = self.0.iter().zip(n_places).enumerate();
-        all.map(|(quantity, (&[low, high], &n))| Bounds {
+        all.map(|(quantity, (&[low, high], &n))| Between {
             quantity,
             above: low.checked_sub(1),
             below: (high + 1 < n).then_some(high),
@@ -343,7 +343,7 @@ pub(crate) fn quantities(
             root.refine(&product, LEVEL_BITS, budget)?;
             let own = list.iter().find(|f| root.is_root_of(f));
             let minimal = own.unwrap_or(&product).clone();
-            levels.push(Level { minimal, root });
+            levels.push(AlgebraicNumber { minimal, root });
         }
         result.push(Quantity { polynomial, levels });
     }
@@ -434,7 +434,12 @@ mod tests {
         ];
         let found = quantities(&polynomials, &[0, 1], &Budget::default()).expect("no limit");
         let told: Vec<(Polynomial, Vec<f64>)> = (found.into_iter())
-            .map(|q| (q.polynomial, q.levels.iter().map(Level::value).collect()))
+            .map(|q| {
+                (
+                    q.polynomial,
+                    q.levels.iter().map(AlgebraicNumber::value).collect(),
+                )
+            })
             .collect();
         let root = 3f64.sqrt();
         assert_eq!(told[0], (circle, vec![-root, 1.0, root, 4.0]));

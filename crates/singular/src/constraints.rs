@@ -2,7 +2,7 @@
 
 use crate::convert::{Angle, Converter};
 use crate::kinematics::Kinematics;
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use crate::waves::Waves;
 use daelight_expr::{ExprId, Walker};
 use daelight_lang::{Code, Diagnostic, Model, Symbol, nearest};
@@ -38,7 +38,7 @@ pub enum Kept {
 
 /// A constraint.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct Constraint {
     /// The equation of the model.
     pub equation: usize,
     /// Its numerator, without common factors of its coefficients.
@@ -53,7 +53,7 @@ pub struct Constraints {
     /// What the variables of the coefficients stand for.
     pub ring: Ring,
     /// The constraints.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Constraint>,
     /// The angles.
     pub angles: Vec<Angle>,
     /// The positions: unknowns with their variables.
@@ -78,16 +78,7 @@ impl Constraints {
         let left_out = chosen.left_out(model);
         let locked = [&wanted[..], &chosen.prescribed(), &chosen.moved].concat();
         let equations = chosen.rows;
-        if equations.len() > MOST_CONSTRAINTS {
-            let message = format!(
-                "{} constraints are too many for exact algebra",
-                equations.len()
-            );
-            let help = format!("ask about a part with {MOST_CONSTRAINTS} constraints at most");
-            return Err(vec![
-                Diagnostic::placeless(Code::TooLarge, message).help(help),
-            ]);
-        }
+        check_size(equations.len())?;
         let residuals: Vec<ExprId> = equations
             .iter()
             .map(|&equation| model.equations[equation].residual)
@@ -108,52 +99,40 @@ impl Constraints {
             let is_number = bottom
                 .as_polynomial()
                 .is_some_and(|p| converter.ring.is_known(&p));
-            rows.push(Row {
+            rows.push(Constraint {
                 equation: equations[at],
                 waves: quotient.top.primitive(&converter.ring),
                 denominator: (!is_number).then_some(bottom),
             });
         }
         warnings.extend(converter.warnings.iter().cloned());
-        let mut occurs = vec![false; converter.ring.variables().len()];
-        for (_, parts) in rows.iter().flat_map(|row| row.waves.terms()) {
-            for variable in parts.iter().flat_map(|p| p.variables()) {
-                occurs[variable] = true;
-            }
-        }
+        let occurs = occurring(&rows, converter.ring.variables().len());
         check_angles(model, &converter, &rows)?;
         let angles = essential_angles(model, &converter.angles, &mut rows, &mut warnings);
         let ring = converter.ring.clone();
-        let listed = |wanted: fn(&Meaning) -> bool| -> Vec<usize> {
+        let listed = |wanted: fn(&VariableKind) -> bool| -> Vec<usize> {
             let all = ring.variables().iter().enumerate();
             all.filter(|(at, variable)| occurs[*at] && wanted(&variable.meaning))
                 .map(|(at, _)| at)
                 .collect()
         };
-        let positions = listed(|meaning| matches!(meaning, Meaning::Position(_)))
+        let positions = listed(|meaning| matches!(meaning, VariableKind::Position(_)))
             .into_iter()
             .filter_map(|variable| match ring.variables()[variable].meaning {
-                Meaning::Position(unknown) => Some((unknown, variable)),
+                VariableKind::Position(unknown) => Some((unknown, variable)),
                 _ => None,
             })
             .collect();
-        let parameters = listed(|meaning| matches!(meaning, Meaning::Parameter(_)));
+        let parameters = listed(|meaning| matches!(meaning, VariableKind::Parameter(_)));
         for (variable, own) in ring.variables().iter().enumerate() {
-            if let Meaning::Position(unknown) = own.meaning
+            if let VariableKind::Position(unknown) = own.meaning
                 && !occurs[variable]
                 && (converter.angles.iter()).all(|angle| angle.unknown != unknown)
             {
                 warnings.push(without_influence(model, unknown));
             }
         }
-        for row in &rows {
-            if row.waves.is_zero() {
-                let text = model.equation_text(&model.equations[row.equation]);
-                warnings.push(format!(
-                    "the constraint {text} holds always: it is redundant"
-                ));
-            }
-        }
+        warnings.extend(redundant(model, &rows));
         Ok(Self {
             ring,
             rows,
@@ -177,8 +156,39 @@ impl Constraints {
     }
 }
 
+fn check_size(n_constraints: usize) -> Result<(), Vec<Diagnostic>> {
+    if n_constraints <= MOST_CONSTRAINTS {
+        return Ok(());
+    }
+    let message = format!("{n_constraints} constraints are too many for exact algebra");
+    let help = format!("ask about a part with {MOST_CONSTRAINTS} constraints at most");
+    Err(vec![
+        Diagnostic::placeless(Code::TooLarge, message).help(help),
+    ])
+}
+
+/// Which variables of a ring occur in rows.
+fn occurring(rows: &[Constraint], n_variables: usize) -> Vec<bool> {
+    let mut occurs = vec![false; n_variables];
+    for (_, parts) in rows.iter().flat_map(|row| row.waves.terms()) {
+        for variable in parts.iter().flat_map(|p| p.variables()) {
+            occurs[variable] = true;
+        }
+    }
+    occurs
+}
+
+/// What is to be said of rows that hold always.
+fn redundant(model: &Model, rows: &[Constraint]) -> impl Iterator<Item = String> {
+    let always = rows.iter().filter(|row| row.waves.is_zero());
+    always.map(|row| {
+        let text = model.equation_text(&model.equations[row.equation]);
+        format!("the constraint {text} holds always: it is redundant")
+    })
+}
+
 /// The numerators and denominators of rows.
-fn all_waves(rows: &[Row]) -> impl Iterator<Item = &Waves> {
+fn all_waves(rows: &[Constraint]) -> impl Iterator<Item = &Waves> {
     rows.iter()
         .flat_map(|row| std::iter::once(&row.waves).chain(&row.denominator))
 }
@@ -187,7 +197,7 @@ fn all_waves(rows: &[Row]) -> impl Iterator<Item = &Waves> {
 fn check_angles(
     model: &Model,
     converter: &Converter<'_>,
-    rows: &[Row],
+    rows: &[Constraint],
 ) -> Result<(), Vec<Diagnostic>> {
     for angle in &converter.angles {
         let Some(variable) = converter.variable_of(angle.unknown) else {
@@ -216,7 +226,7 @@ fn check_angles(
 fn essential_angles(
     model: &Model,
     angles: &[Angle],
-    rows: &mut [Row],
+    rows: &mut [Constraint],
     warnings: &mut Vec<String>,
 ) -> Vec<Angle> {
     // What each multiple is divided by; 0 for an angle that has no influence.

@@ -1,6 +1,6 @@
 //! Expressions as trigonometric polynomials, exactly: section 1 of `docs/theory/configurations.md`.
 
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use crate::waves::{Quotient, Waves};
 use daelight_algebra::{IBig, Monomial, Polynomial, RBig, integer};
 use daelight_expr::{BinaryOp, ExprId, FastMap, Node, UnaryOp};
@@ -151,7 +151,7 @@ impl<'a> Converter<'a> {
             if keep[index] {
                 let mut name = String::new();
                 model.write_name(Symbol::Parameter(index), &mut name);
-                let meaning = Meaning::Parameter(index);
+                let meaning = VariableKind::Parameter(index);
                 converter.ring.add(name, meaning, Some(parameter.value));
             }
         }
@@ -303,14 +303,14 @@ impl<'a> Converter<'a> {
                     let ring = &mut self.ring;
                     let pi = *self
                         .pi
-                        .get_or_insert_with(|| ring.add("pi", Meaning::Known, Some(value)));
+                        .get_or_insert_with(|| ring.add("pi", VariableKind::Known, Some(value)));
                     return Ok(Polynomial::variable(pi).into());
                 }
                 number(&integer::decimal(value).ok_or_else(undefined)?)
             }
             Node::Symbol(symbol) => match self.model.symbols.get(symbol) {
                 Symbol::Parameter(index) if self.keep[index] => {
-                    let variable = self.ring.find(&Meaning::Parameter(index));
+                    let variable = self.ring.find(&VariableKind::Parameter(index));
                     Polynomial::variable(variable.expect("kept parameters are in the ring")).into()
                 }
                 Symbol::Parameter(index) => {
@@ -322,7 +322,8 @@ impl<'a> Converter<'a> {
                         None => {
                             let mut name = String::new();
                             self.model.write_symbol(symbol, &mut name);
-                            let variable = self.ring.add(name, Meaning::Position(unknown), None);
+                            let variable =
+                                self.ring.add(name, VariableKind::Position(unknown), None);
                             self.plain.insert(unknown, variable);
                             variable
                         }
@@ -370,7 +371,7 @@ impl<'a> Converter<'a> {
             None => {
                 let text = self.model.text(id, 10_000).unwrap_or_default();
                 let name = format!("({})", shorten(&text, 60));
-                let variable = self.ring.add(name, Meaning::Known, None);
+                let variable = self.ring.add(name, VariableKind::Known, None);
                 self.opaque.insert(id, variable);
                 variable
             }
@@ -537,7 +538,7 @@ impl<'a> Converter<'a> {
         };
         let variable = monomial.exponents().len() - 1;
         match self.ring.variables()[variable].meaning {
-            Meaning::Position(unknown) if monomial.total_degree() == 1 => Some(unknown),
+            VariableKind::Position(unknown) if monomial.total_degree() == 1 => Some(unknown),
             _ => None,
         }
     }
@@ -565,7 +566,9 @@ impl<'a> Converter<'a> {
         };
         let value = self.ring.value(&angle);
         let value = value.map(|value| (value * integer::rational_to_f64(&half)).tan());
-        let tangent = self.ring.add(format!("tan({text})"), Meaning::Known, value);
+        let tangent = self
+            .ring
+            .add(format!("tan({text})"), VariableKind::Known, value);
         self.known_angles.insert(monomial.clone(), tangent);
         tangent
     }
@@ -589,7 +592,7 @@ impl<'a> Converter<'a> {
             let known = known.clone().position(|variable| variable.name == name);
             let tangent = known.unwrap_or_else(|| {
                 self.warnings.insert(format!("{name} is kept as a symbol"));
-                self.ring.add(name, Meaning::Known, Some(value.tan()))
+                self.ring.add(name, VariableKind::Known, Some(value.tan()))
             });
             return self.rotated(&pair, &unit_of_tangent(tangent));
         }

@@ -1,13 +1,13 @@
 //! Numbers of real singular configurations at many values of one or two parameters, without solving at each of them:
 //! section 9 of `docs/theory/configurations.md`.
 
-use crate::answer::Limits;
+use crate::answer::SearchLimits;
 use crate::constraints::{Constraints, Question};
 use crate::exact::{exact_cases, is_symbol};
 use crate::locus::Conditioned;
-use crate::mechanism::{Column, Mechanism};
+use crate::mechanism::{JacobianColumn, Mechanism};
 use crate::regions::Regions;
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use daelight_algebra::real::{BallPolynomial, FormCounter};
 use daelight_algebra::{Budget, Monomial, Polynomial, RBig, integer};
 use daelight_lang::Model;
@@ -37,7 +37,7 @@ pub enum Counted {
 impl Counter {
     /// Prepares counting over the parameters of a question, one or two. Says why that is not possible: every point has to be
     /// asked for then.
-    pub fn new(model: &Model, question: &Question, limits: &Limits) -> Result<Self, String> {
+    pub fn new(model: &Model, question: &Question, limits: &SearchLimits) -> Result<Self, String> {
         let deadline = Instant::now().checked_add(limits.time);
         let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let budget = &Budget {
@@ -175,7 +175,7 @@ fn names(ring: &Ring, parameters: &[usize]) -> Vec<String> {
 
 /// A column whose forms are not all multiples of one product of lengths. The cases, which are found for general values,
 /// are those of all positive lengths only where there is none: a factor of a column does not change its flats.
-fn uneven_column<'a>(mechanism: &'a Mechanism, lengths: &[usize]) -> Option<&'a Column> {
+fn uneven_column<'a>(mechanism: &'a Mechanism, lengths: &[usize]) -> Option<&'a JacobianColumn> {
     let ring = &mechanism.ring;
     mechanism.columns.iter().find(|column| {
         let mut factor: Option<Monomial> = None;
@@ -201,7 +201,7 @@ fn symbols_of(ring: &Ring, monomial: &Monomial) -> (Monomial, bool) {
             continue;
         }
         match ring.variables()[variable].meaning {
-            Meaning::Parameter(_) => parameters.set(variable, exponent),
+            VariableKind::Parameter(_) => parameters.set(variable, exponent),
             _ => has_others = true,
         }
     }

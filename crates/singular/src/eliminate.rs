@@ -1,7 +1,7 @@
 //! Conditions on parameters: unit vectors eliminated from the loops that carry force, section 7 of
 //! `docs/theory/configurations.md`.
 
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use daelight_algebra::{FactorBudget, IBig, Monomial, Polynomial, factor, gcd, resultant};
 use std::collections::BTreeMap;
 
@@ -469,7 +469,7 @@ pub(crate) fn lengths(mechanism: &crate::mechanism::Mechanism) -> Vec<usize> {
         .flat_map(|p| p.variables())
         .filter(|&v| {
             let variable = &mechanism.ring.variables()[v];
-            matches!(variable.meaning, Meaning::Parameter(_))
+            matches!(variable.meaning, VariableKind::Parameter(_))
                 && variable.value.is_some_and(|value| value > 0.0)
         })
         .collect();

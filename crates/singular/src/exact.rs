@@ -4,7 +4,7 @@ use crate::cases::{Cases, Missing, case};
 use crate::field::{ExactField, PrimeField};
 use crate::flats::{FlatBudget, Forms, flat_of};
 use crate::mechanism::Mechanism;
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use daelight_algebra::Fraction;
 
 /// Cases with coefficients in the parameters.
@@ -89,8 +89,8 @@ pub(crate) fn has_symbols(mechanism: &Mechanism) -> bool {
 /// Whether a variable is neither an unknown nor an algebraic number.
 pub(crate) fn is_symbol(ring: &Ring, variable: usize) -> bool {
     match &ring.variables()[variable].meaning {
-        Meaning::Root(square) => square.variables().iter().any(|&v| is_symbol(ring, v)),
-        Meaning::Parameter(_) | Meaning::Known => true,
-        Meaning::Position(_) | Meaning::Cosine(_) | Meaning::Sine(_) => false,
+        VariableKind::Root(square) => square.variables().iter().any(|&v| is_symbol(ring, v)),
+        VariableKind::Parameter(_) | VariableKind::Known => true,
+        VariableKind::Position(_) | VariableKind::Cosine(_) | VariableKind::Sine(_) => false,
     }
 }

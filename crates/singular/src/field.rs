@@ -63,9 +63,9 @@ impl PrimeField {
                 values: Vec::new(),
             };
             for variable in 0..ring.variables().len() {
-                use crate::ring::Meaning;
+                use crate::ring::VariableKind;
                 let value = match &ring.variables()[variable].meaning {
-                    Meaning::Root(square) => {
+                    VariableKind::Root(square) => {
                         let square = field.element(square);
                         match field.root(square) {
                             Some(root) => root,

@@ -7,13 +7,13 @@
 //!
 //! ```
 //! use daelight_lang::{Options, load};
-//! use daelight_singular::{Kept, Limits, Question, answer};
+//! use daelight_singular::{Kept, Question, SearchLimits, answer};
 //!
 //! let text = "model Crank  parameter Real r = 1, l = 3;  Real p, q, x;
 //!             equation  r*cos(p) + l*cos(q) = x;  r*sin(p) + l*sin(q) = 0;  end Crank;";
 //! let model = load("crank.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
 //! let question = Question { parameters: Kept::All, ..Question::default() };
-//! let answer = answer(&model, &question, &Limits::default()).expect("the constraints are algebraic");
+//! let answer = answer(&model, &question, &SearchLimits::default()).expect("the constraints are algebraic");
 //! assert_eq!(answer.words[0].conditions, ["cos(p) = 0", "cos(q) = 0"]);
 //! let locus = answer.locus.as_ref().expect("r and l are symbols");
 //! let factors: Vec<String> = locus.factors.iter().map(|f| answer.text(&f.polynomial)).collect();
@@ -47,10 +47,13 @@ mod sets;
 mod waves;
 mod words;
 
-pub use answer::{Answer, Limits, Progress, Stage, Verdict, answer, answer_with_progress};
-pub use cases::{Case, Cases, Class, Missing, Rotation, case, jacobian};
-pub use conditions::{Bounds, Condition, Conditions, Level, Quantity};
-pub use constraints::{Constraints, Kept, Question, Row};
+pub use answer::{
+    SearchLimits, SearchProgress, SearchStage, SingularAnswer, SingularVerdict, answer,
+    answer_with_progress,
+};
+pub use cases::{BodyClass, Case, Cases, Missing, Rotation, case, jacobian};
+pub use conditions::{AlgebraicNumber, Between, Conditions, CountCondition, Quantity};
+pub use constraints::{Constraint, Constraints, Kept, Question};
 pub use convert::Angle;
 pub use counter::{Counted, Counter};
 pub use curves::CurveCount;
@@ -59,13 +62,15 @@ pub use exact::{ExactCases, exact_cases};
 pub use field::{ExactField, Field, Matrix, PrimeField, rank};
 pub use flats::{Flat, FlatBudget, Flats, Forms, flat_of};
 pub use kinematics::position_constraints;
-pub use locus::{CaseConditions, Choice, Conditioned, Leg, Locus, LocusComponent, LocusFactor};
-pub use mechanism::{Column, Direction, Mechanism};
+pub use locus::{
+    CaseConditions, Choice, Conditioned, Leg, LocusComponent, LocusFactor, ParameterLocus,
+};
+pub use mechanism::{Direction, JacobianColumn, Mechanism};
 pub use number::{Number, SingularManifold, number};
 pub use pieces::Piece;
-pub use points::{Configuration, Joined, PieceState, Values, join};
+pub use points::{Configuration, Coordinates, Joined, PieceState, join};
 pub use regions::{CommonPart, CountedPiece, Region, Regions};
-pub use ring::{Meaning, Ring, Variable};
+pub use ring::{Ring, Variable, VariableKind};
 pub use sets::SingularSet;
 pub use waves::{Multiples, Waves};
-pub use words::CaseWords;
+pub use words::{CaseWords, LONGEST};

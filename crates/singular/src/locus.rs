@@ -6,7 +6,7 @@ use crate::exact::{ExactCases, is_symbol};
 use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::mechanism::Mechanism;
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use daelight_algebra::{
     Budget, FactorBudget, Fraction, IBig, Monomial, OutOfBudget, Polynomial, Sign, factor, sign,
 };
@@ -71,7 +71,7 @@ pub struct LocusComponent {
 
 /// The parameters for which there are singular configurations, over the complex numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Locus {
+pub struct ParameterLocus {
     /// Single conditions.
     pub factors: Vec<LocusFactor>,
     /// Several conditions at once.
@@ -84,7 +84,7 @@ pub struct Locus {
     pub exceptional: Vec<Polynomial>,
 }
 
-impl Locus {
+impl ParameterLocus {
     /// Drops sets of conditions that add nothing to a single condition, or to fewer ones, of the same case.
     fn remove_contained_components(&mut self) {
         let single: Vec<(usize, &Polynomial)> = self
@@ -222,8 +222,8 @@ impl<'a> Conditioned<'a> {
         let mut circles = Vec::new();
         for variable in variables {
             let direction = match self.ring.variables()[variable].meaning {
-                Meaning::Cosine(at) | Meaning::Sine(at) => &self.mechanism.directions[at],
-                Meaning::Position(_) => return None,
+                VariableKind::Cosine(at) | VariableKind::Sine(at) => &self.mechanism.directions[at],
+                VariableKind::Position(_) => return None,
                 _ => continue,
             };
             let circle = [direction.cosine, direction.sine];
@@ -270,7 +270,7 @@ impl<'a> Conditioned<'a> {
     fn leg(&mut self, members: Vec<(usize, Fraction)>, is_symmetric: bool) -> Leg {
         let name = format!("r{}", self.ring.variables().len());
         Leg {
-            symbol: self.ring.add(name, Meaning::Known, None),
+            symbol: self.ring.add(name, VariableKind::Known, None),
             members,
             is_symmetric,
         }
@@ -375,8 +375,8 @@ impl<'a> Conditioned<'a> {
 
     /// The locus over the parameters that are kept. Cases whose unit vectors are not eliminated by circles and lines are
     /// left to a basis, each with its share of the time.
-    pub fn locus(&self, cases: &ExactCases, budget: &Budget) -> Locus {
-        let mut locus = Locus::default();
+    pub fn locus(&self, cases: &ExactCases, budget: &Budget) -> ParameterLocus {
+        let mut locus = ParameterLocus::default();
         let mut factors: BTreeMap<Polynomial, LocusFactor> = BTreeMap::new();
         let mut n_open = (self.conditions.iter().zip(&cases.list))
             .filter(|(conditions, case)| conditions.is_err() && case.contained_in.is_none())
@@ -429,7 +429,7 @@ impl<'a> Conditioned<'a> {
         &self,
         case: usize,
         conditions: &CaseConditions,
-        locus: &mut Locus,
+        locus: &mut ParameterLocus,
         budget: &Budget,
     ) -> Result<Vec<(Vec<Polynomial>, bool)>, Undecided> {
         let legs = self.legs[case].iter().flatten();
@@ -529,7 +529,7 @@ impl<'a> Conditioned<'a> {
         }
     }
 
-    fn add_component(&self, case: usize, conditions: Vec<Polynomial>, locus: &mut Locus) {
+    fn add_component(&self, case: usize, conditions: Vec<Polynomial>, locus: &mut ParameterLocus) {
         let component = LocusComponent {
             is_physical: conditions.iter().all(|p| self.can_vanish(p)),
             conditions,

@@ -2,7 +2,7 @@
 
 use crate::constraints::Constraints;
 use crate::field::{ExactField, echelon};
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use crate::waves::{Multiples, Waves, by_positions};
 use daelight_algebra::{IBig, Monomial, Polynomial, RBig, integer};
 use daelight_lang::Model;
@@ -23,7 +23,7 @@ pub struct Direction {
 
 /// A column of the Jacobian, transposed and applied to multipliers: a sum of functions times linear forms.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct JacobianColumn {
     /// What the constraints are differentiated by, as text.
     pub name: String,
     /// The direction that the column belongs to, when the column is that of a body: its functions are then the cosine
@@ -35,7 +35,7 @@ pub struct Column {
     pub forms: Vec<Vec<Polynomial>>,
 }
 
-impl Column {
+impl JacobianColumn {
     /// Whether it is the same everywhere: its forms must vanish in every singular configuration.
     pub fn is_constant(&self) -> bool {
         self.is_constant_for(|_| true)
@@ -63,7 +63,7 @@ pub struct Mechanism {
     /// The whole matrix that gives the angles from the directions: section 2 of `docs/theory/configurations.md`.
     pub angles_from_directions: Vec<Vec<i32>>,
     /// The columns, those of locked coordinates left out.
-    pub columns: Vec<Column>,
+    pub columns: Vec<JacobianColumn>,
 }
 
 impl Mechanism {
@@ -95,8 +95,8 @@ impl Mechanism {
             .map(|(at, multiples)| {
                 let name = combination(model, &constraints, &multiples);
                 Direction {
-                    cosine: ring.add(format!("cos({name})"), Meaning::Cosine(at), None),
-                    sine: ring.add(format!("sin({name})"), Meaning::Sine(at), None),
+                    cosine: ring.add(format!("cos({name})"), VariableKind::Cosine(at), None),
+                    sine: ring.add(format!("sin({name})"), VariableKind::Sine(at), None),
                     multiples,
                     name,
                 }
@@ -171,7 +171,7 @@ impl Mechanism {
         &(&c + &s) - &Polynomial::one()
     }
 
-    fn make_columns(&self, model: &Model, movable: Option<&[usize]>) -> Vec<Column> {
+    fn make_columns(&self, model: &Model, movable: Option<&[usize]>) -> Vec<JacobianColumn> {
         let constraints = &self.constraints;
         let rows: Vec<&Waves> = constraints.rows.iter().map(|row| &row.waves).collect();
         let mut columns = Vec::new();
@@ -212,7 +212,7 @@ impl Mechanism {
     }
 
     /// Collects the functions of a column.
-    fn column(&self, name: String, parts: &[Waves], direction: Option<usize>) -> Column {
+    fn column(&self, name: String, parts: &[Waves], direction: Option<usize>) -> JacobianColumn {
         type Key = (Multiples, bool, Monomial);
         let mut forms: BTreeMap<Key, Vec<Polynomial>> = BTreeMap::new();
         for (row, waves) in parts.iter().enumerate() {
@@ -237,7 +237,7 @@ impl Mechanism {
                 let none = || vec![Polynomial::zero(); parts.len()];
                 forms.get(&key).cloned().unwrap_or_else(none)
             };
-            return Column {
+            return JacobianColumn {
                 name,
                 body: Some(at),
                 functions: self.unit(multiples).to_vec(),
@@ -251,7 +251,7 @@ impl Mechanism {
                 (unit.times_term(&positions, &IBig::ONE), form)
             })
             .unzip();
-        Column {
+        JacobianColumn {
             name,
             body: None,
             functions,

@@ -1,12 +1,12 @@
 //! How many real singular configurations there are at given values, and whether they are finitely many: section 8 of
 //! `docs/theory/configurations.md`.
 
-use crate::answer::{Answer, Limits, Verdict, answer};
+use crate::answer::{SearchLimits, SingularAnswer, SingularVerdict, answer};
 use crate::constraints::{Constraints, Question};
 use crate::exact::is_symbol;
 use crate::mechanism::Mechanism;
-use crate::points::Values;
-use crate::ring::Meaning;
+use crate::points::Coordinates;
+use crate::ring::VariableKind;
 use daelight_algebra::real::{Manifold, real_manifold};
 use daelight_algebra::{Budget, Polynomial};
 use daelight_lang::{Diagnostic, Model};
@@ -34,7 +34,7 @@ pub enum Number {
 pub fn number(
     model: &Model,
     question: &Question,
-    limits: &Limits,
+    limits: &SearchLimits,
 ) -> Result<Number, Vec<Diagnostic>> {
     let mechanism = Mechanism::new(model, Constraints::new(model, question)?);
     let part = Budget::within(limits.time / PARTS_OF_TIME);
@@ -46,7 +46,7 @@ pub fn number(
     Ok(answer(model, question, limits)?.number())
 }
 
-impl Answer {
+impl SingularAnswer {
     /// The number of real singular configurations, as far as it is decided.
     pub fn number(&self) -> Number {
         let manifold = self.manifold.as_ref().map(|manifold| manifold.dimension);
@@ -62,7 +62,7 @@ impl Answer {
         if self.locus.is_some() {
             reasons.push("there are symbols without values".to_string());
         }
-        match reasons.is_empty() && self.verdict != Verdict::Unknown {
+        match reasons.is_empty() && self.verdict != SingularVerdict::Unknown {
             true => Number::Finite(self.configurations.len()),
             false => Number::Unknown(reasons),
         }
@@ -75,7 +75,7 @@ pub struct SingularManifold {
     /// The dimension.
     pub dimension: usize,
     /// One of them.
-    pub values: Values,
+    pub values: Coordinates,
 }
 
 /// Looks for a manifold of singular configurations, among the pairs of a configuration and its multipliers: (10a) of
@@ -111,7 +111,7 @@ pub(crate) fn singular_manifold(
     loop {
         let is_new = |v: &usize| {
             let variable = ring.variables().get(*v);
-            let is_root = variable.is_some_and(|v| matches!(v.meaning, Meaning::Root(_)));
+            let is_root = variable.is_some_and(|v| matches!(v.meaning, VariableKind::Root(_)));
             is_root && !roots.contains(v)
         };
         let Some(root) = occurring(&equations).into_iter().find(is_new) else {
@@ -145,6 +145,6 @@ pub(crate) fn singular_manifold(
     let value = |v: usize| Some(found.point[place(v)?].middle());
     Some(SingularManifold {
         dimension: found.free.len(),
-        values: Values((0..n_variables).map(value).collect()),
+        values: Coordinates((0..n_variables).map(value).collect()),
     })
 }

@@ -7,7 +7,7 @@ use crate::exact::ExactCases;
 use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::locus::{Choice, Conditioned, Leg};
-use crate::ring::{Meaning, Ring};
+use crate::ring::{Ring, VariableKind};
 use daelight_algebra::{Budget, Fraction, Ideal, OutOfBudget, Polynomial};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ impl Conditioned<'_> {
             let new: Vec<usize> = generators
                 .iter()
                 .flat_map(|p| p.variables())
-                .filter(|v| matches!(self.ring.variables()[*v].meaning, Meaning::Root(_)))
+                .filter(|v| matches!(self.ring.variables()[*v].meaning, VariableKind::Root(_)))
                 .filter(|v| !positive.contains(v))
                 .collect();
             let Some(&root) = new.first() else { break };

@@ -1,7 +1,7 @@
 //! Real singular configurations at given parameters, with certificates: section 8 of `docs/theory/configurations.md`.
 
 use crate::conditions::LEVEL_BITS;
-use crate::mechanism::{Column, Mechanism};
+use crate::mechanism::{JacobianColumn, Mechanism};
 use crate::pieces::Piece;
 use daelight_algebra::real::{RealPoint, Zeros, zeros};
 use daelight_algebra::{Budget, Certificate, OutOfBudget, Polynomial};
@@ -79,7 +79,7 @@ pub struct Configuration {
     /// Pieces that it belongs to, by number.
     pub pieces: Vec<usize>,
     /// The values of the variables, each rounded from an enclosure.
-    pub values: Values,
+    pub values: Coordinates,
     /// How much rank the Jacobian lacks, decided exactly; `None` if a limit kept it from being decided.
     pub corank: Option<usize>,
     /// Half the width of a box of cosines, sines and positions in which its piece has no other configuration, by
@@ -174,7 +174,7 @@ impl Joined {
         self.configurations.push(Configuration {
             point,
             pieces: vec![at],
-            values: Values(values),
+            values: Coordinates(values),
             corank: None,
             unique_within: None,
         });
@@ -184,7 +184,7 @@ impl Joined {
 
 /// The columns of the Jacobian, one entry for each constraint.
 fn jacobian_rows(mechanism: &Mechanism) -> Vec<Vec<Polynomial>> {
-    let entry = |column: &Column, constraint: usize| {
+    let entry = |column: &JacobianColumn, constraint: usize| {
         let terms = column.functions.iter().zip(&column.forms);
         terms.fold(Polynomial::zero(), |sum, (function, form)| {
             &sum + &(function * &form[constraint])
@@ -218,9 +218,9 @@ fn corank(
 
 /// Values of variables by number; `None` for those that have none.
 #[derive(Clone, Debug)]
-pub struct Values(pub Vec<Option<f64>>);
+pub struct Coordinates(pub Vec<Option<f64>>);
 
-impl Values {
+impl Coordinates {
     /// The values of cosine and sine of each direction.
     pub fn unit_vectors(&self, mechanism: &Mechanism) -> Vec<[f64; 2]> {
         let directions = mechanism.directions.iter();

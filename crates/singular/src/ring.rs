@@ -4,7 +4,7 @@ use daelight_algebra::{IBig, Polynomial, integer};
 
 /// What a variable of the polynomials is.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Meaning {
+pub enum VariableKind {
     /// A parameter that is kept as a symbol, by its position in the model.
     Parameter(usize),
     /// A term without unknowns that is kept as a symbol: a term in time alone, or a number that is not algebraic.
@@ -25,7 +25,7 @@ pub struct Variable {
     /// How it is written.
     pub name: String,
     /// What it stands for.
-    pub meaning: Meaning,
+    pub meaning: VariableKind,
     /// Its value in the model, where it has one.
     pub value: Option<f64>,
 }
@@ -43,7 +43,12 @@ impl Ring {
     }
 
     /// Adds a variable; its number.
-    pub fn add(&mut self, name: impl Into<String>, meaning: Meaning, value: Option<f64>) -> usize {
+    pub fn add(
+        &mut self,
+        name: impl Into<String>,
+        meaning: VariableKind,
+        value: Option<f64>,
+    ) -> usize {
         self.variables.push(Variable {
             name: name.into(),
             meaning,
@@ -53,7 +58,7 @@ impl Ring {
     }
 
     /// The number of the variable of a meaning.
-    pub fn find(&self, meaning: &Meaning) -> Option<usize> {
+    pub fn find(&self, meaning: &VariableKind) -> Option<usize> {
         self.variables.iter().position(|v| v.meaning == *meaning)
     }
 
@@ -61,7 +66,7 @@ impl Ring {
     pub fn is_unknown(&self, variable: usize) -> bool {
         matches!(
             self.variables[variable].meaning,
-            Meaning::Position(_) | Meaning::Cosine(_) | Meaning::Sine(_)
+            VariableKind::Position(_) | VariableKind::Cosine(_) | VariableKind::Sine(_)
         )
     }
 
@@ -73,7 +78,7 @@ impl Ring {
     /// The relation of a variable to older ones, as what its square is.
     pub fn square(&self, variable: usize) -> Option<Polynomial> {
         match &self.variables[variable].meaning {
-            Meaning::Root(square) => Some(square.clone()),
+            VariableKind::Root(square) => Some(square.clone()),
             _ => None,
         }
     }
@@ -145,7 +150,7 @@ impl Ring {
     }
 
     fn prime_root(&mut self, n: IBig) -> Polynomial {
-        let meaning = Meaning::Root(Polynomial::constant(n.clone()));
+        let meaning = VariableKind::Root(Polynomial::constant(n.clone()));
         let variable = self.find(&meaning).unwrap_or_else(|| {
             let value = integer::to_f64(&n).sqrt();
             self.add(format!("sqrt({n})"), meaning, Some(value))
@@ -169,7 +174,7 @@ impl Ring {
         if let Some(number) = inside.as_constant() {
             return Some(&outside * &self.root_of_integer(&number)?);
         }
-        let meaning = Meaning::Root(inside.clone());
+        let meaning = VariableKind::Root(inside.clone());
         let variable = self.find(&meaning).unwrap_or_else(|| {
             let value = self.value(&inside).map(f64::sqrt).filter(|v| v.is_finite());
             let name = format!("sqrt({})", self.text(&inside));

@@ -4,7 +4,7 @@
 use crate::mechanism::Mechanism;
 use crate::pieces::Piece;
 use crate::points::{Configuration, Joined, fits, join};
-use crate::ring::Meaning;
+use crate::ring::VariableKind;
 use daelight_algebra::real::{RealPoint, Univariate, Zeros, zeros};
 use daelight_algebra::{Budget, Certificate, IBig, Ideal, OutOfBudget, Polynomial};
 
@@ -146,7 +146,7 @@ fn coordinates(mechanism: &Mechanism, piece: &Piece) -> Vec<Coordinate> {
     let is_position = |v: &usize| {
         matches!(
             mechanism.ring.variables().get(*v).map(|v| &v.meaning),
-            Some(Meaning::Position(_))
+            Some(VariableKind::Position(_))
         )
     };
     all.extend(positions.filter(is_position).map(Coordinate::Position));
@@ -213,7 +213,10 @@ fn has_no_real_point(
         };
         let p = daelight_algebra::squarefree(&p.renamed(|_| 0));
         let meaning = mechanism.ring.variables().get(variable).map(|v| &v.meaning);
-        let is_bounded = matches!(meaning, Some(Meaning::Cosine(_) | Meaning::Sine(_)));
+        let is_bounded = matches!(
+            meaning,
+            Some(VariableKind::Cosine(_) | VariableKind::Sine(_))
+        );
         let mut is_possible = false;
         for factor in &p.factors {
             let f = Univariate::from_polynomial(&factor.polynomial);

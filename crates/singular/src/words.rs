@@ -10,7 +10,7 @@ use daelight_algebra::{Fraction, Polynomial};
 use daelight_lang::Model;
 
 /// Longest condition that is written out.
-const LONGEST: usize = 400;
+pub const LONGEST: usize = 400;
 
 /// What a case says about the mechanism.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,13 +2,14 @@
 
 use crate::common::{library, model};
 use daelight_algebra::Polynomial;
-use daelight_singular::{Answer, Kept, Limits, Question, Verdict, answer};
+use daelight_singular::{Kept, Question, SearchLimits, SingularAnswer, SingularVerdict, answer};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-fn solve(set: &[&str]) -> Answer {
+fn solve(set: &[&str]) -> SingularAnswer {
     let model = model(&library("andrews-constraints"), set);
-    answer(&model, &Question::default(), &Limits::default()).expect("the constraints are algebraic")
+    answer(&model, &Question::default(), &SearchLimits::default())
+        .expect("the constraints are algebraic")
 }
 
 /// The entries `singular` of the model's expected answers: reference computation, angles to 1e-15.
@@ -37,7 +38,7 @@ fn check(set: &[&str], expected: &Value) {
     let found = solve(set);
     assert_eq!(
         found.verdict,
-        Verdict::Proved,
+        SingularVerdict::Proved,
         "{set:?}: {:?}",
         found.reasons
     );
@@ -82,7 +83,7 @@ fn configurations_at_given_values() {
     let none = solve(&["a[1]=0.02", "a[2]=0.055", "b[1]=-0.026913593"]);
     assert_eq!(
         (none.is_empty(), none.verdict),
-        (Some(true), Verdict::Proved)
+        (Some(true), SingularVerdict::Proved)
     );
 }
 
@@ -107,7 +108,12 @@ fn folded_legs_leave_sets_of_configurations() {
             assert!(sample.corank.is_some_and(|corank| corank >= 1));
         }
     }
-    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(
+        found.verdict,
+        SingularVerdict::Proved,
+        "{:?}",
+        found.reasons
+    );
 }
 
 /// Theorems 1 and 3 of Arponen, Piipponen and Tuomela (2006) and section 4.6: the factors t_i and z_i, and those of the
@@ -120,9 +126,14 @@ fn the_locus_over_all_parameters() {
         parameters: Kept::All,
         ..Question::default()
     };
-    let found = answer(&model, &question, &Limits::default()).expect("algebraic");
+    let found = answer(&model, &question, &SearchLimits::default()).expect("algebraic");
     assert!(start.elapsed() < Duration::from_secs(5));
-    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(
+        found.verdict,
+        SingularVerdict::Proved,
+        "{:?}",
+        found.reasons
+    );
     assert_eq!(
         (found.cases.list.len(), found.cases.kept().count()),
         (11, 6)

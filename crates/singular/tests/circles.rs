@@ -2,17 +2,17 @@
 //! many starts. Section 2 of `docs/theory/configurations.md`.
 
 use crate::common::{Random, model};
-use daelight_singular::{Answer, Limits, Question, Verdict, answer};
+use daelight_singular::{Question, SearchLimits, SingularAnswer, SingularVerdict, answer};
 use std::f64::consts::{PI, TAU};
 use std::time::Duration;
 
 /// Parts of a full turn that shifts are multiples of: cosines of multiples of 15 degrees are written with roots of 2 and 3.
 const SHIFTS: i64 = 24;
 
-fn ask(text: &str) -> Answer {
-    let limits = Limits {
+fn ask(text: &str) -> SingularAnswer {
+    let limits = SearchLimits {
         time: Duration::from_secs(5),
-        ..Limits::default()
+        ..SearchLimits::default()
     };
     answer(&model(text, &[]), &Question::default(), &limits)
         .unwrap_or_else(|d| panic!("{d:?}\n{text}"))
@@ -128,7 +128,7 @@ fn count(k: &[Vec<i64>], n: usize, holds: impl Fn(&[i64]) -> bool) -> Option<usi
 fn check(text: &str, expected: Option<usize>, open: &mut usize) {
     let found = ask(text);
     match (found.verdict, expected) {
-        (Verdict::Unknown, _) => *open += 1,
+        (SingularVerdict::Unknown, _) => *open += 1,
         // Cosines of multiples of pi/24 are symbols: the answer is conditions.
         _ if found.locus.is_some() => *open += 1,
         (_, Some(expected)) => {
@@ -146,7 +146,7 @@ fn check(text: &str, expected: Option<usize>, open: &mut usize) {
 fn directions_that_are_no_basis() {
     let two = one_constraint(2, "cos(y1)*cos(y2)", "1");
     let found = ask(&two);
-    assert_eq!(found.verdict, Verdict::Proved);
+    assert_eq!(found.verdict, SingularVerdict::Proved);
     let mut angles: Vec<Vec<f64>> = (found.configurations.iter())
         .map(|c| c.values.angles(&found.mechanism))
         .collect();
@@ -329,8 +329,8 @@ fn offsets_change_no_number() {
             )
         };
         let (plain, moved) = (ask(&four_bar(0.0, 0.0, 0.0)), ask(&four_bar(f, g, h)));
-        assert_eq!(plain.verdict, Verdict::Proved);
-        assert_eq!(moved.verdict, Verdict::Proved, "{f} {g} {h}");
+        assert_eq!(plain.verdict, SingularVerdict::Proved);
+        assert_eq!(moved.verdict, SingularVerdict::Proved, "{f} {g} {h}");
         let [plain, moved] = [&plain, &moved].map(|answer| {
             let mut all: Vec<Vec<f64>> = (answer.configurations.iter())
                 .map(|found| found.values.angles(&answer.mechanism))

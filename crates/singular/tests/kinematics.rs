@@ -1,19 +1,21 @@
 //! Which equations are the configuration of a model: mechanisms that follow a path, with forces and torques written in many ways.
 
 use crate::common::{Random, model};
-use daelight_singular::{Answer, Limits, Number, Question, Verdict, answer, number};
+use daelight_singular::{
+    Number, Question, SearchLimits, SingularAnswer, SingularVerdict, answer, number,
+};
 
-fn ask(text: &str, locked: &[&str]) -> Answer {
+fn ask(text: &str, locked: &[&str]) -> SingularAnswer {
     let question = Question {
         locked: locked.iter().map(|s| s.to_string()).collect(),
         ..Question::default()
     };
-    answer(&model(text, &[]), &question, &Limits::default())
+    answer(&model(text, &[]), &question, &SearchLimits::default())
         .unwrap_or_else(|d| panic!("{d:?}\n{text}"))
 }
 
 /// Cases, conditions on the path and configurations: what no rewriting may change.
-fn told(found: &Answer) -> (Vec<String>, Vec<String>, usize) {
+fn told(found: &SingularAnswer) -> (Vec<String>, Vec<String>, usize) {
     let factors = found.locus.iter().flat_map(|locus| &locus.factors);
     let mut factors: Vec<String> = factors.map(|f| found.text(&f.polynomial)).collect();
     factors.sort();
@@ -78,7 +80,7 @@ fn a_lift_is_answered_alike_in_all_writings() {
                 let body = shuffled(&mut random, &equations);
                 let text = format!("model Lift Real {unknowns}; equation {body} end Lift;");
                 let found = ask(&text, &[]);
-                assert_eq!(found.verdict, Verdict::Proved, "{text}");
+                assert_eq!(found.verdict, SingularVerdict::Proved, "{text}");
                 assert_eq!(found.is_empty(), None, "{text}");
                 let (cases, factors, _) = told(&found);
                 assert_eq!(cases, ["th in a fixed direction"], "{text}");
@@ -91,7 +93,7 @@ fn a_lift_is_answered_alike_in_all_writings() {
                     paths_locked: true,
                     ..Question::default()
                 };
-                let counted = number(&model(&text, &[]), &question, &Limits::default());
+                let counted = number(&model(&text, &[]), &question, &SearchLimits::default());
                 assert_eq!(counted.expect("algebraic"), Number::Finite(2), "{text}");
             }
         }
@@ -136,7 +138,7 @@ fn an_arm_is_answered_alike_in_all_writings() {
                 format!("model Arm Real a, b, x, y, vx, vy, M{forces}; equation {body} end Arm;");
             let found = ask(&text, &[]);
             assert_eq!(found.is_empty(), None, "{text}");
-            assert_eq!(found.verdict, Verdict::Proved, "{text}");
+            assert_eq!(found.verdict, SingularVerdict::Proved, "{text}");
             answers.push((told(&found), text));
         }
         for (other, text) in &answers[1..] {
@@ -167,7 +169,7 @@ fn a_driven_crank_is_the_loop_with_its_crank_locked() {
                     "model M Real p, q, x, v, S{w}; equation {drive}; {own}; v = der(x); {force}; end M;"
                 );
                 let found = ask(&text, &[]);
-                assert_eq!(found.verdict, Verdict::Proved, "{text}");
+                assert_eq!(found.verdict, SingularVerdict::Proved, "{text}");
                 assert_eq!(found.is_empty(), Some(rod > crank), "{text}");
                 assert_eq!(told(&found), told(&alone), "{text}");
             }
@@ -187,9 +189,9 @@ fn what_a_free_mechanism_drags_along_is_told_as_left_out() {
         let text = format!("model M Real x, y, u, v, z, q; equation {pendulum}; {dragged}; end M;");
         let found = ask(&text, &[]);
         let expected = if is_left_out {
-            Verdict::Unknown
+            SingularVerdict::Unknown
         } else {
-            Verdict::Proved
+            SingularVerdict::Proved
         };
         assert_eq!(found.verdict, expected, "{text}");
         let is_named = found.reasons.iter().any(|reason| reason.contains(dragged));

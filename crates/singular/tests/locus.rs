@@ -4,24 +4,25 @@ use crate::common::{Random, library, mechanism, mechanisms, model, symbolic};
 use daelight_algebra::integer::decimal;
 use daelight_algebra::{Budget, Ideal};
 use daelight_singular::{
-    Answer, Conditioned, FlatBudget, Kept, Limits, Question, Verdict, answer, exact_cases,
+    Conditioned, FlatBudget, Kept, Question, SearchLimits, SingularAnswer, SingularVerdict, answer,
+    exact_cases,
 };
 use std::time::Duration;
 
-fn ask(text: &str, parameters: Kept, locked: &[&str], seconds: u64) -> Answer {
+fn ask(text: &str, parameters: Kept, locked: &[&str], seconds: u64) -> SingularAnswer {
     let question = Question {
         parameters,
         locked: locked.iter().map(|s| s.to_string()).collect(),
         ..Question::default()
     };
-    let limits = Limits {
+    let limits = SearchLimits {
         time: Duration::from_secs(seconds),
-        ..Limits::default()
+        ..SearchLimits::default()
     };
     answer(&model(text, &[]), &question, &limits).unwrap_or_else(|d| panic!("{d:?}"))
 }
 
-fn factors(answer: &Answer) -> Vec<String> {
+fn factors(answer: &SingularAnswer) -> Vec<String> {
     let locus = answer.locus.as_ref().expect("symbols are kept");
     let mut texts: Vec<String> = locus
         .factors
@@ -43,7 +44,7 @@ fn sums_that_are_numbers_make_no_case() {
     let cases = exact_cases(&mechanism(text, &symbolic(&[])), budget);
     assert_eq!(cases.list.len(), 2);
     let found = ask(text, Kept::None, &[], 20);
-    assert_eq!(found.verdict, Verdict::Proved);
+    assert_eq!(found.verdict, SingularVerdict::Proved);
 }
 
 /// Flats and kept cases for general parameters.
@@ -83,7 +84,7 @@ fn the_number_of_cases() {
 #[test]
 fn grashof_factors() {
     let found = ask(&library("four-bar"), Kept::All, &[], 10);
-    assert_eq!(found.verdict, Verdict::Proved);
+    assert_eq!(found.verdict, SingularVerdict::Proved);
     let mut expected = Vec::new();
     for signs in 0..8 {
         let mut text = "l[1]".to_string();
@@ -155,7 +156,7 @@ fn a_motor_brings_a_linkage_to_its_dead_centres() {
         );
         let found = ask(&text, Kept::None, &["q[1]"], 10);
         assert_eq!(found.configurations.len(), count, "crank {crank}");
-        assert_ne!(found.verdict, Verdict::Unknown);
+        assert_ne!(found.verdict, SingularVerdict::Unknown);
         let kept = ["l[1]", "l[4]"].map(String::from).to_vec();
         let found = ask(&text, Kept::Named(kept), &["q[1]"], 10);
         let regions = found.regions.expect("two symbols");
@@ -183,11 +184,16 @@ fn dead_centres_of_driven_linkages() {
         ..Question::default()
     };
     let ask = |set: &[&str], question: &Question| {
-        let found = answer(&model(&text, set), question, &Limits::default());
+        let found = answer(&model(&text, set), question, &SearchLimits::default());
         found.unwrap_or_else(|d| panic!("{d:?}"))
     };
     let found = ask(&["l={0.35, 0.1, 0.3, 0.4}"], &question);
-    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(
+        found.verdict,
+        SingularVerdict::Proved,
+        "{:?}",
+        found.reasons
+    );
     assert_eq!(found.configurations.len(), 4);
     for configuration in &found.configurations {
         let angles = configuration.values.angles(&found.mechanism);
@@ -256,7 +262,12 @@ fn a_path_makes_the_arm_singular_when_it_is_stretched() {
 #[test]
 fn postures_of_the_delta_robot() {
     let found = ask(&library("delta-robot"), Kept::None, &[], 60);
-    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(
+        found.verdict,
+        SingularVerdict::Proved,
+        "{:?}",
+        found.reasons
+    );
     assert!(found.mechanism.constraints.warnings.is_empty());
     // As many real points as the ideal of the constraints and all 20 minors has: a computation of its own, 7 minutes.
     assert_eq!(found.configurations.len(), 24);
@@ -279,7 +290,12 @@ fn postures_of_the_delta_robot() {
 #[test]
 fn conditions_beyond_alignments_are_left_to_a_basis() {
     let found = ask(&library("pendulum"), Kept::All, &[], 10);
-    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(
+        found.verdict,
+        SingularVerdict::Proved,
+        "{:?}",
+        found.reasons
+    );
     assert!(found.locus.as_ref().is_some_and(|l| l.always.is_empty()));
     // One free length: the determinant of the ternary coupler gives one polynomial in it.
     let free = Kept::Named(vec!["l[5]".to_string()]);
@@ -309,7 +325,11 @@ fn what_is_not_algebraic_is_named() {
         ("x^q = 1;", "`x^q` is not algebraic in the positions"),
     ] {
         let text = format!("model M Real q, x; equation {equations} end M;");
-        let refused = answer(&model(&text, &[]), &Question::default(), &Limits::default());
+        let refused = answer(
+            &model(&text, &[]),
+            &Question::default(),
+            &SearchLimits::default(),
+        );
         let diagnostics = refused.err().expect("a refusal");
         assert_eq!(diagnostics[0].message, message);
         assert!(diagnostics[0].span.is_some() && diagnostics[0].help.is_some());
@@ -331,14 +351,14 @@ fn what_is_not_algebraic_is_named() {
             "--parameters: the model has no parameter `k`",
         ),
     ] {
-        let refused = answer(&model(&text, &[]), &question, &Limits::default());
+        let refused = answer(&model(&text, &[]), &question, &SearchLimits::default());
         assert_eq!(refused.err().expect("a refusal")[0].message, message);
     }
     let no_constraints = "model M Real x; equation der(x) = -x; end M;";
     let refused = answer(
         &model(no_constraints, &[]),
         &Question::default(),
-        &Limits::default(),
+        &SearchLimits::default(),
     );
     assert_eq!(
         refused.err().expect("a refusal")[0].message,
@@ -349,7 +369,7 @@ fn what_is_not_algebraic_is_named() {
 #[test]
 fn no_time_is_no_answer_and_no_wrong_one() {
     let found = ask(&library("three-rrr"), Kept::All, &[], 0);
-    assert_eq!(found.verdict, Verdict::Unknown);
+    assert_eq!(found.verdict, SingularVerdict::Unknown);
     assert!(found.time_budget_reached);
     assert_eq!(found.is_empty(), None);
 }
@@ -362,7 +382,7 @@ fn the_time_budget_holds() {
     let found = ask(&library("three-rrr"), Kept::None, &locked, 1);
     assert!(start.elapsed() < std::time::Duration::from_millis(1600));
     assert!(found.time_budget_reached);
-    assert_eq!(found.verdict, Verdict::Unknown);
+    assert_eq!(found.verdict, SingularVerdict::Unknown);
 }
 
 /// Angles in halves, multiples, with parameters and time, tangents and quotients.
@@ -406,7 +426,7 @@ fn a_limit_ends_the_list_of_cases_at_once() {
 fn odd_constraints_are_told() {
     let ask = |text: &str| {
         let model = model(text, &[]);
-        answer(&model, &Question::default(), &Limits::default()).expect("algebraic")
+        answer(&model, &Question::default(), &SearchLimits::default()).expect("algebraic")
     };
     let twice = ask("model Twice Real x, y; equation x + y = 1; x + y = 2; end Twice;");
     assert!(twice.words[0].sentence().starts_with("everywhere"));
@@ -437,7 +457,7 @@ fn driven_loops_are_answered_like_the_loop_alone() {
         let bare = ask(&alone, Kept::None, &locked, 20);
         assert_eq!(bare.verdict, with_motor.verdict, "{locked:?}");
         assert_eq!(bare.is_empty(), with_motor.is_empty(), "{locked:?}");
-        let cases = |found: &Answer| -> Vec<String> {
+        let cases = |found: &SingularAnswer| -> Vec<String> {
             found.words.iter().map(|words| words.sentence()).collect()
         };
         assert_eq!(cases(&bare), cases(&with_motor), "{locked:?}");
@@ -457,7 +477,7 @@ fn lines_of_configurations_with_denominators() {
             "model M Real x, y; equation y^{power}*(x - {a})/(x - {b}) = 0; y*(x - {a} - 1)*(x - {c})/((x - {c})*(x - {d})) = 0; end M;"
         );
         let told = ask(&text, Kept::None, &[], 20);
-        assert_eq!(told.verdict, Verdict::Proved, "{trial}: {text}");
+        assert_eq!(told.verdict, SingularVerdict::Proved, "{trial}: {text}");
         assert!(told.configurations.is_empty(), "{trial}: {text}");
         assert!(!told.sets.is_empty(), "{trial}: {text}");
         for set in &told.sets {

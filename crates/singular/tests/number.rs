@@ -2,7 +2,7 @@
 
 use crate::common::{library, mechanism, model};
 use daelight_singular::{
-    Case, ExactCases, FlatBudget, Kept, Limits, Number, Question, answer, exact_cases, number,
+    Case, ExactCases, FlatBudget, Kept, Number, Question, SearchLimits, answer, exact_cases, number,
 };
 use std::time::Duration;
 
@@ -56,7 +56,11 @@ fn finitely_or_infinitely_many() {
         // Nothing moves: all configurations are singular.
         (library("four-bar"), &[], &motors, infinite(1)),
     ] {
-        let found = number(&model(&text, set), &locking(locked), &Limits::default());
+        let found = number(
+            &model(&text, set),
+            &locking(locked),
+            &SearchLimits::default(),
+        );
         assert_eq!(found.expect("algebraic"), expected, "{set:?} {locked:?}");
     }
 }
@@ -66,9 +70,9 @@ fn finitely_or_infinitely_many() {
 fn a_manifold_beside_what_is_not_decided() {
     let text = model(&library("three-rrr"), &[]);
     let question = locking(&["q[1]", "q[2]", "q[3]"]);
-    let limits = Limits {
+    let limits = SearchLimits {
         time: Duration::from_millis(700),
-        ..Limits::default()
+        ..SearchLimits::default()
     };
     let found = answer(&text, &question, &limits).expect("algebraic");
     let manifold = found.manifold.as_ref().expect("a manifold");
@@ -150,7 +154,7 @@ fn whether_there_are_solutions_at_all() {
     let text = "model Wiper  parameter Real a = 0.2, b = 0.6, c = 0.4, d = 0.7;  Real p, q, r;
         equation  a*cos(p) + b*cos(q) = d + c*cos(r);  a*sin(p) + b*sin(q) = c*sin(r);  end Wiper;";
     let ask = |text: &str, set: &[&str], question: &Question| {
-        answer(&model(text, set), question, &Limits::default()).expect("an answer")
+        answer(&model(text, set), question, &SearchLimits::default()).expect("an answer")
     };
     for locked in [&["p"][..], &[]] {
         let found = ask(text, &[], &locking(locked));
@@ -190,7 +194,11 @@ fn the_arm_that_follows_a_path_is_looked_at() {
     let text = "model Arm  Real a, b, x, y, vx, F;
         equation  x = cos(a) + cos(a + b);  y = sin(a) + sin(a + b);
           vx = der(x);  F = der(vx);  x = 1.5 - time;  y = 0;  end Arm;";
-    let found = answer(&model(text, &[]), &Question::default(), &Limits::default());
+    let found = answer(
+        &model(text, &[]),
+        &Question::default(),
+        &SearchLimits::default(),
+    );
     let found = found.expect("an answer");
     assert_eq!(found.is_empty(), None);
     assert_eq!(found.mechanism.n_constraints(), 4);

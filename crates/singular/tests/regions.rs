@@ -2,21 +2,23 @@
 
 use crate::common::{library, model};
 use daelight_algebra::{Budget, Polynomial, RBig, integer};
-use daelight_singular::{Answer, Bounds, Kept, Limits, Question, Regions, Verdict, answer};
+use daelight_singular::{
+    Between, Kept, Question, Regions, SearchLimits, SingularAnswer, SingularVerdict, answer,
+};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-fn over_first_rods(set: &[&str]) -> Answer {
+fn over_first_rods(set: &[&str]) -> SingularAnswer {
     let model = model(&library("andrews-constraints"), set);
     let names = ["a[1]", "a[2]"].map(str::to_string);
     let question = Question {
         parameters: Kept::Named(names.to_vec()),
         ..Question::default()
     };
-    answer(&model, &question, &Limits::default()).expect("the constraints are algebraic")
+    answer(&model, &question, &SearchLimits::default()).expect("the constraints are algebraic")
 }
 
-fn regions(answer: &Answer) -> &Regions {
+fn regions(answer: &SingularAnswer) -> &Regions {
     answer.regions.as_ref().expect("two parameters are symbols")
 }
 
@@ -48,7 +50,12 @@ fn relative_value(p: &Polynomial, value: impl Fn(usize) -> f64) -> f64 {
 #[test]
 fn the_regions_of_the_first_two_rods() {
     let found = over_first_rods(&[]);
-    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(
+        found.verdict,
+        SingularVerdict::Proved,
+        "{:?}",
+        found.reasons
+    );
     let regions = regions(&found);
     assert_eq!(regions.pieces.len(), 2);
     // Reference computation: E_1 = E_2 = 0 for one of the two.
@@ -118,7 +125,7 @@ fn the_regions_as_inequalities() {
             panic!("{:?}", conditions.list);
         };
         assert_eq!((two.at_least, four.at_least), (2, 4));
-        let told = |list: &[Vec<Bounds>]| -> Vec<[f64; 3]> {
+        let told = |list: &[Vec<Between>]| -> Vec<[f64; 3]> {
             let mut told: Vec<[f64; 3]> = (list.iter())
                 .map(|all| {
                     let value = |quantity: usize, level: Option<usize>| {
@@ -180,7 +187,12 @@ fn the_regions_as_inequalities() {
 #[test]
 fn common_points_of_pieces_are_counted_once() {
     let found = over_first_rods(&["b[1]=-0.06934+0.03*sqrt(2)"]);
-    assert_ne!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
+    assert_ne!(
+        found.verdict,
+        SingularVerdict::Unknown,
+        "{:?}",
+        found.reasons
+    );
     let regions = regions(&found);
     assert_eq!((regions.pieces.len(), regions.common.len()), (4, 4));
     assert_eq!(counts(regions), [0, 2, 4, 6]);
@@ -226,8 +238,9 @@ fn counts_agree_with_the_solver() {
             &text,
             &[&format!("a[1]={k}/10000"), &format!("a[2]={l}/10000")],
         );
-        let solved = answer(&model, &Question::default(), &Limits::default()).expect("algebraic");
-        assert_eq!(solved.verdict, Verdict::Proved);
+        let solved =
+            answer(&model, &Question::default(), &SearchLimits::default()).expect("algebraic");
+        assert_eq!(solved.verdict, SingularVerdict::Proved);
         assert_eq!(solved.configurations.len(), count, "{k} {l}");
         seen.insert(count);
     }
@@ -244,7 +257,7 @@ fn numbers_on_curves() {
             on_curves: true,
             ..Question::default()
         };
-        answer(&model, &question, &Limits::default()).expect("algebraic")
+        answer(&model, &question, &SearchLimits::default()).expect("algebraic")
     };
     let told = |regions: &Regions| -> Vec<[usize; 3]> {
         let found = regions.on_curves.iter();
@@ -260,7 +273,12 @@ fn numbers_on_curves() {
 
     let found = ask(&["l[1]", "l[2]"]);
     let regions = self::regions(&found);
-    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(
+        found.verdict,
+        SingularVerdict::Proved,
+        "{:?}",
+        found.reasons
+    );
     assert_eq!(counts(regions), [0]);
     // l_1 + l_2 = 0.7 meets l_1 - l_2 = 0.1 and -0.1; all else meets where a length is not positive.
     let [arcs, points] = &regions.on_curves[..] else {

@@ -351,7 +351,7 @@ impl<'p> Bdf<'p> {
         }
         self.weigh(false);
         let error_of = |row: usize, order: usize| {
-            let size = largest(self.row(row), &self.weights, 1e-30);
+            let size = largest(self.row(row), &self.weights, f64::MIN_POSITIVE);
             (error_constant(order) * size).powf(-1.0 / (order as f64 + 1.0))
         };
         let mut factor = error.powf(-1.0 / (order as f64 + 1.0));
@@ -438,7 +438,8 @@ impl Stepper for Bdf<'_> {
                 return Err(failure);
             }
         };
-        let error = error_constant(self.order) * largest(&self.correction, &self.weights, 1e-30);
+        let error = error_constant(self.order)
+            * largest(&self.correction, &self.weights, f64::MIN_POSITIVE);
         let most = 2 * MAX_ITERATIONS;
         let safety = 0.9 * (most + 1) as f64 / (most + iterations) as f64;
         if error > 1.0 || error.is_nan() {

@@ -7,6 +7,7 @@
 use crate::pencil::{Pencil, RealFactor};
 use crate::problem::{InputError, Problem, expect_length};
 use crate::run::{Control, Samples, Statistics, StopReason, largest};
+use crate::tolerances::{ASIDE, NEWTON};
 use daelight_linalg::LinalgError;
 
 /// The highest order that is stable.
@@ -49,10 +50,10 @@ impl Default for FixedOptions {
     fn default() -> Self {
         Self {
             order: 1,
-            step: 1e-3,
+            step: ASIDE,
             n_steps: 1000,
             scale: 0.0,
-            newton_tolerance: 1e-10,
+            newton_tolerance: NEWTON,
             condition_every: 0,
         }
     }

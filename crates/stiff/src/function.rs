@@ -1,6 +1,7 @@
 //! Equations F(t, x, x') = 0 given by a function: values, matrices by differences, the index of each unknown by its pattern.
 
 use crate::problem::InputError;
+use crate::tolerances::ASIDE;
 use daelight_analysis::structure::{SignatureMatrix, Structure};
 
 /// A residual F(t, x, x') that only its owner can look into.
@@ -189,7 +190,7 @@ impl Differenced {
     pub(crate) fn seen(&mut self, t: f64, x: &[f64], xp: &[f64]) -> Option<Pattern> {
         let n = self.pattern.n;
         let aside = |values: &[f64], typical: &[f64], seed: f64| -> Vec<f64> {
-            let shift = |j: usize| 1e-3 * (1.0 + (seed + j as f64 * 0.618_034).fract());
+            let shift = |j: usize| ASIDE * (1.0 + (seed + j as f64 * 0.618_034).fract());
             (0..n)
                 .map(|j| values[j] + shift(j) * values[j].abs().max(typical[j]))
                 .collect()

@@ -40,7 +40,9 @@ mod pencil;
 mod problem;
 mod radau;
 mod run;
+mod stages;
 mod strangeness;
+mod tolerances;
 
 pub use bdf::{Bdf, bdf};
 pub use bdf_fixed::{Conditioning, FixedOptions, FixedRun, bdf_fixed};
@@ -53,3 +55,4 @@ pub use run::{
     Samples, Start, Statistics, Step, Stepper, StopReason, limited,
 };
 pub use strangeness::bdf_strangeness;
+pub use tolerances::FINEST;

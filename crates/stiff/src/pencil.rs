@@ -174,7 +174,13 @@ fn power_of_two(x: f64) -> f64 {
 }
 
 /// A factored matrix c E + B with a real c.
-pub(crate) enum RealFactor {
+pub(crate) struct RealFactor {
+    lu: RealLu,
+    /// Whether the first solution with these factors was good as it came; later ones are then not checked.
+    trusted: bool,
+}
+
+enum RealLu {
     Dense { matrix: Mat, lu: Box<Lu> },
     Sparse { matrix: CscMat, lu: Box<SparseLu> },
 }
@@ -182,15 +188,17 @@ pub(crate) enum RealFactor {
 impl RealFactor {
     pub(crate) fn new(pencil: &Pencil) -> Result<Self, LinalgError> {
         let n = pencil.n();
-        if pencil.layout.is_dense() {
-            return Ok(Self::Dense {
+        let lu = if pencil.layout.is_dense() {
+            RealLu::Dense {
                 matrix: Mat::zeros(n, n),
                 lu: Box::new(Lu::with_capacity(n)),
-            });
-        }
-        let matrix = pencil.layout.matrix.clone();
-        let lu = Box::new(SparseLu::new(&matrix)?);
-        Ok(Self::Sparse { matrix, lu })
+            }
+        } else {
+            let matrix = pencil.layout.matrix.clone();
+            let lu = Box::new(SparseLu::new(&matrix)?);
+            RealLu::Sparse { matrix, lu }
+        };
+        Ok(Self { lu, trusted: false })
     }
 
     /// Factors the scaled matrix. A zero pivot is an error.
@@ -200,8 +208,9 @@ impl RealFactor {
                 * pencil.row_scale[row]
                 * pencil.column_scale[column]
         };
-        let smallest = match self {
-            Self::Dense { matrix, lu } => {
+        self.trusted = false;
+        let smallest = match &mut self.lu {
+            RealLu::Dense { matrix, lu } => {
                 let n = pencil.n();
                 let entries = matrix.as_mut_slice();
                 pencil.for_each(|row, column, place| {
@@ -210,7 +219,7 @@ impl RealFactor {
                 lu.factor(matrix.view())?;
                 lu.smallest_pivot()?
             }
-            Self::Sparse { matrix, lu } => {
+            RealLu::Sparse { matrix, lu } => {
                 let entries = matrix.values_mut();
                 pencil.for_each(|row, column, place| entries[place] = value(row, column, place));
                 lu.factor(matrix)?;
@@ -229,14 +238,16 @@ impl RealFactor {
         for (value, scale) in rhs.iter_mut().zip(&pencil.row_scale) {
             *value *= scale;
         }
-        match self {
-            Self::Dense { lu, .. } => lu.solve(rhs)?,
-            Self::Sparse { lu, .. } => lu.solve(rhs)?,
-        };
+        match &mut self.lu {
+            RealLu::Dense { lu, .. } if self.trusted => lu.solve_unchecked(rhs)?,
+            RealLu::Sparse { lu, .. } if self.trusted => lu.solve_unchecked(rhs)?,
+            RealLu::Dense { lu, .. } => self.trusted = !lu.solve(rhs)?.refined,
+            RealLu::Sparse { lu, .. } => self.trusted = !lu.solve(rhs)?.refined,
+        }
         for (value, scale) in rhs.iter_mut().zip(&pencil.column_scale) {
             *value *= scale;
         }
-        Ok(())
+        finite(rhs)
     }
 
     /// change = c (c E + B)^-1 E change, (34), with the c that was factored; as it was where that fails.
@@ -252,10 +263,18 @@ impl RealFactor {
 
     /// Condition of the scaled matrix in the 1-norm, estimated.
     pub(crate) fn condition(&mut self) -> Result<f64, LinalgError> {
-        match self {
-            Self::Dense { lu, .. } => lu.condition_1norm(),
-            Self::Sparse { lu, .. } => lu.condition_1norm(),
+        match &mut self.lu {
+            RealLu::Dense { lu, .. } => lu.condition_1norm(),
+            RealLu::Sparse { lu, .. } => lu.condition_1norm(),
         }
+    }
+}
+
+/// Whether all values are numbers.
+fn finite(values: &[f64]) -> Result<(), LinalgError> {
+    match values.iter().all(|value| value.is_finite()) {
+        true => Ok(()),
+        false => Err(LinalgError::ResultNotFinite),
     }
 }
 
@@ -267,6 +286,8 @@ pub(crate) enum ComplexFactor {
         matrix: CscMat,
         lu: Box<SparseLu>,
         joined: Vec<f64>,
+        /// As that of a [`RealFactor`].
+        trusted: bool,
     },
 }
 
@@ -299,6 +320,7 @@ impl ComplexFactor {
             matrix,
             lu,
             joined: vec![0.0; 2 * n],
+            trusted: false,
         })
     }
 
@@ -320,7 +342,13 @@ impl ComplexFactor {
                 });
                 lu.factor()
             }
-            Self::Sparse { matrix, lu, .. } => {
+            Self::Sparse {
+                matrix,
+                lu,
+                trusted,
+                ..
+            } => {
+                *trusted = false;
                 let entries = matrix.values_mut();
                 let (rows, in_e) = (pencil.layout.matrix.row_idx(), &pencil.layout.in_e);
                 let mut next = 0;
@@ -368,13 +396,23 @@ impl ComplexFactor {
                     im[column] *= scale;
                 }
             }
-            Self::Sparse { lu, joined, .. } => {
+            Self::Sparse {
+                lu,
+                joined,
+                trusted,
+                ..
+            } => {
                 let (pairs, _) = joined.as_chunks_mut::<2>();
                 for (row, pair) in pairs.iter_mut().enumerate() {
                     let scale = pencil.row_scale[row];
                     *pair = [re[row] * scale, im[row] * scale];
                 }
-                lu.solve(joined)?;
+                if *trusted {
+                    lu.solve_unchecked(joined)?;
+                } else {
+                    *trusted = !lu.solve(joined)?.refined;
+                }
+                finite(joined)?;
                 let (pairs, _) = joined.as_chunks::<2>();
                 for (column, pair) in pairs.iter().enumerate() {
                     let scale = pencil.column_scale[column];

@@ -5,7 +5,7 @@ use crate::pencil::{Layout, Pencil};
 use crate::run::Start;
 use daelight_analysis::Equations;
 use daelight_analysis::structure::{StructurallySingular, settled};
-use daelight_expr::{Fault, Values};
+use daelight_expr::{Abreast, Fault, Values};
 use daelight_linalg::LinalgError;
 use daelight_native::{NativeCode, NativeError, NativeValues, Point, Tier};
 use std::fmt;
@@ -131,6 +131,8 @@ pub struct Problem {
     layout: Layout,
     /// Residuals, entries of B, entries of E, as last evaluated.
     outputs: Vec<f64>,
+    /// A point, its derivatives and residuals, where points come one by one.
+    point: Vec<f64>,
 }
 
 impl Problem {
@@ -169,6 +171,7 @@ impl Problem {
             indices: indices.iter().map(|&index| index.max(1)).collect(),
             is_algebraic: (0..n).map(|row| derivatives.row(row).is_empty()).collect(),
             outputs: vec![0.0; matrices.tape().n_roots()],
+            point: vec![0.0; 3 * n],
             layout: Layout::new(equations).map_err(InputError::Layout)?,
             code: Code::Interpreted {
                 residuals: Box::new(residuals),
@@ -209,6 +212,7 @@ impl Problem {
                 .map(|column| seen.is_differentiated(column))
                 .collect(),
             outputs: vec![0.0; n + 2 * n * n],
+            point: vec![0.0; 3 * n],
             layout: Layout::full(n).map_err(InputError::Layout)?,
             code: Code::Function(function),
         })
@@ -330,6 +334,47 @@ impl Problem {
         }
     }
 
+    /// What evaluates F at N points at once; `None` where F is no interpreted tape.
+    pub(crate) fn abreast<const N: usize>(&self) -> Option<Abreast<N>> {
+        match &self.code {
+            Code::Interpreted { residuals, .. } => Abreast::new(residuals),
+            _ => None,
+        }
+    }
+
+    /// Evaluates F at N points, `[unknown][point]`, with what [`Problem::abreast`] gave. Allocates nothing.
+    pub(crate) fn residuals_abreast<const N: usize>(
+        &mut self,
+        abreast: Option<&mut Abreast<N>>,
+        times: &[f64; N],
+        [x, xp]: [&[[f64; N]]; 2],
+        into: &mut [[f64; N]],
+    ) -> Result<(), Fault> {
+        if let (Code::Interpreted { residuals, .. }, Some(abreast)) = (&mut self.code, abreast)
+            && abreast.evaluate(residuals, times, [x, xp])
+        {
+            for (root, into) in into.iter_mut().enumerate() {
+                *into = *abreast.root(root);
+            }
+            return Ok(());
+        }
+        let mut point = std::mem::take(&mut self.point);
+        let (values, rest) = point.split_at_mut(self.n);
+        let (rates, found) = rest.split_at_mut(self.n);
+        let outcome = times.iter().enumerate().try_for_each(|(k, &time)| {
+            for j in 0..values.len() {
+                (values[j], rates[j]) = (x[j][k], xp[j][k]);
+            }
+            self.residuals(time, values, rates, found)?;
+            for (into, found) in into.iter_mut().zip(found.iter()) {
+                into[k] = *found;
+            }
+            Ok(())
+        });
+        self.point = point;
+        outcome
+    }
+
     /// Evaluates B = dF/dx and E = dF/dx' into a pencil. Allocates nothing.
     pub(crate) fn linearise(
         &mut self,
@@ -397,8 +442,6 @@ fn evaluate(
     inputs.row_mut(0).copy_from_slice(x);
     inputs.row_mut(1).copy_from_slice(xp);
     values.evaluate()?;
-    for (root, place) in into.iter_mut().enumerate() {
-        *place = values.root(root);
-    }
+    values.roots(into);
     Ok(())
 }

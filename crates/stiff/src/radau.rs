@@ -5,13 +5,14 @@
 //! convergence test is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8), with
 //! weights that know the index of each unknown.
 
-use crate::collocation::{Coefficients, FIVE, MOST, THREE};
+use crate::collocation::{Coefficients, FIVE, THREE};
 use crate::pencil::{ComplexFactor, Pencil, RealFactor};
 use crate::problem::{InputError, Problem};
 use crate::run::{
     Course, Failure, Hooks, Interpolant, Options, Run, Setting, Start, Statistics, Step, Stepper,
     StopReason, inconsistent, largest,
 };
+use crate::stages::{At, Bundle};
 use daelight_expr::Fault;
 use daelight_linalg::LinalgError;
 
@@ -23,6 +24,9 @@ const MAX_ITERATIONS: u32 = 12;
 
 /// The matrices are evaluated anew for the next step if Newton contracts by less than this.
 const GOOD_RATE: f64 = 1e-3;
+
+/// An error below this says nothing of the next one.
+const LEAST_ERROR: f64 = 1e-2;
 
 /// Steps are chosen smaller than the error estimate asks for by this factor.
 const SAFETY: f64 = 0.9;
@@ -134,6 +138,7 @@ pub struct Radau<'p> {
     real: RealFactor,
     complex: Vec<ComplexFactor>,
     method: &'static Coefficients,
+    bundle: Bundle,
     /// Nodes of the collocation polynomial in s = (t - end) / h, beginning with the end.
     nodes: Vec<(f64, f64)>,
     t: f64,
@@ -206,6 +211,7 @@ impl<'p> Radau<'p> {
                 .collect::<Result<_, _>>()
                 .map_err(InputError::Layout)?,
             nodes: method.c.iter().rev().map(|c| (c - 1.0, 1.0)).collect(),
+            bundle: Bundle::new(method, problem),
             method,
             pencil,
             h: setting.first_step(problem, start, rtol),
@@ -363,7 +369,7 @@ impl<'p> Radau<'p> {
                 let left = (MAX_ITERATIONS - iteration) as i32;
                 let expected = contraction * size * rate.powi(left);
                 if expected >= 1.0 && left > 0 {
-                    let excess = expected.clamp(1e-4, 20.0);
+                    let excess = expected.min(20.0);
                     return Err(Stuck {
                         failure: Failure::Newton,
                         factor: 0.8 * excess.powf(-1.0 / f64::from(4 + left)),
@@ -422,37 +428,15 @@ impl<'p> Radau<'p> {
 
     /// One iteration; returns the size of the increment, 1 for what may be left.
     fn iterate(&mut self, h: f64) -> Result<f64, Stuck> {
-        let n_stages = self.method.n();
-        for (stage, g) in self.g.iter_mut().enumerate() {
-            let (row, slopes) = (self.method.t[stage], self.method.slopes(stage));
-            self.stage.copy_from_slice(&self.x);
-            self.stage_xp.fill(0.0);
-            for (k, w) in self.w.iter().enumerate() {
-                let slope = slopes[k] / h;
-                for ((x, xp), w) in self.stage.iter_mut().zip(&mut self.stage_xp).zip(w) {
-                    *x += row[k] * w;
-                    *xp += slope * w;
-                }
-            }
-            self.statistics.residuals += 1;
-            self.problem
-                .residuals(
-                    self.t + self.method.c[stage] * h,
-                    &self.stage,
-                    &self.stage_xp,
-                    g,
-                )
-                .map_err(|fault| Stuck::half(Failure::Fault(fault)))?;
-        }
-        let mut values = [0.0; MOST];
-        for j in 0..self.x.len() {
-            for (value, g) in values.iter_mut().zip(&self.g) {
-                *value = g[j];
-            }
-            for (g, row) in self.g.iter_mut().zip(self.method.t_inverse) {
-                g[j] = -(0..n_stages).map(|k| row[k] * values[k]).sum::<f64>();
-            }
-        }
+        self.statistics.residuals += self.method.n();
+        let at = At {
+            t: self.t,
+            h,
+            x: &self.x,
+        };
+        self.bundle
+            .right_hand_sides(self.problem, at, &self.w, &mut self.g)
+            .map_err(|fault| Stuck::half(Failure::Fault(fault)))?;
         let mut outcome = self.real.solve(&self.pencil, &mut self.g[0]);
         for (complex, pair) in self.complex.iter_mut().zip(self.g[1..].chunks_exact_mut(2)) {
             if let [re, im] = pair {
@@ -489,7 +473,7 @@ impl<'p> Radau<'p> {
         }
         self.pencil.e_times(&self.work, &mut self.error);
         self.real.solve(&self.pencil, &mut self.error)?;
-        let error = largest(&self.error, &self.weights, 1e-10);
+        let error = largest(&self.error, &self.weights, f64::MIN_POSITIVE);
         if error < 1.0 || !may_filter {
             return Ok(error);
         }
@@ -505,7 +489,7 @@ impl<'p> Radau<'p> {
             return Ok(error);
         }
         self.real.solve(&self.pencil, &mut self.error)?;
-        Ok(largest(&self.error, &self.weights, 1e-10))
+        Ok(largest(&self.error, &self.weights, f64::MIN_POSITIVE))
     }
 
     /// The end of the step whose stages were solved.
@@ -593,28 +577,30 @@ impl Stepper for Radau<'_> {
 
     fn solved(&mut self) -> Step<'_> {
         let (n, n_stages) = (self.x.len(), self.method.n());
-        // Divided differences over the points 1, ..., c2, c1, 0.
+        // Divided differences over the points 1, ..., c2, c1, 0, all unknowns of a row at a time.
         let point = |k: usize| match n_stages.checked_sub(k + 1) {
             Some(stage) => self.method.c[stage],
             None => 0.0,
         };
-        let mut differences = [0.0; MOST + 1];
-        for j in 0..n {
-            differences[0] = self.stage[j] - self.x[j];
-            for k in 1..n_stages {
-                differences[k] = self.z[n_stages - 1 - k][j];
-            }
-            differences[n_stages] = 0.0;
-            for level in 1..=n_stages {
-                self.solved[(level - 1) * n + j] = differences[0];
-                for k in 0..=n_stages - level {
-                    let width = point(k) - point(k + level);
-                    differences[k] = (differences[k] - differences[k + 1]) / width;
+        let (first, others) = self.solved.split_at_mut(n);
+        for ((first, end), x) in first.iter_mut().zip(&self.stage).zip(&self.x) {
+            *first = end - x;
+        }
+        let later = self.z[..n_stages - 1].iter().rev();
+        for (row, z) in others.chunks_exact_mut(n.max(1)).zip(later) {
+            row.copy_from_slice(z);
+        }
+        self.solved[n_stages * n..].fill(0.0);
+        for level in 1..=n_stages {
+            for k in (level..=n_stages).rev() {
+                let width = point(k - level) - point(k);
+                let (before, row) = self.solved[(k - 1) * n..(k + 1) * n].split_at_mut(n);
+                for (difference, before) in row.iter_mut().zip(before) {
+                    *difference = (*before - *difference) / width;
                 }
             }
-            self.solved[n_stages * n + j] = differences[0];
-            self.solved[j] = self.stage[j];
         }
+        self.solved[..n].copy_from_slice(&self.stage);
         Step {
             t_old: self.t,
             t: self.solved_t,
@@ -660,7 +646,7 @@ impl Stepper for Radau<'_> {
         }
         self.last = Some(Pace {
             h: step,
-            error: self.trial.error.max(1e-2),
+            error: self.trial.error.max(LEAST_ERROR),
         });
         self.was_rejected = false;
         self.h = next;

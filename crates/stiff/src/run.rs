@@ -1,6 +1,7 @@
 //! What all methods share: options, counters, why a run ended, save points and callbacks.
 
 use crate::problem::{InputError, Problem, expect_length};
+use crate::tolerances::{ASIDE, DEFAULT, FINEST};
 use daelight_expr::Fault;
 use std::fmt;
 use std::ops::AddAssign;
@@ -51,8 +52,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            rtol: 1e-6,
-            atol: vec![1e-6],
+            rtol: DEFAULT,
+            atol: vec![DEFAULT],
             h0: None,
             hmax: None,
             max_steps: 100_000,
@@ -462,7 +463,7 @@ impl Setting {
                 "the start point",
             ),
             (
-                options.rtol.is_finite() && options.rtol >= 1e-14 && options.rtol < 1.0,
+                options.rtol.is_finite() && options.rtol >= FINEST && options.rtol < 1.0,
                 "the relative tolerance",
             ),
             (
@@ -516,7 +517,7 @@ impl Setting {
                 (start.xp[j] / scale).abs()
             })
             .fold(0.0, f64::max);
-        let found = self.h0.unwrap_or((1e-3 * self.span).min(0.5 / fastest));
+        let found = self.h0.unwrap_or((ASIDE * self.span).min(0.5 / fastest));
         found.min(self.hmax) * self.direction
     }
 }
@@ -545,7 +546,7 @@ impl Failures {
             Failure::Singular => self.n_singular + 1,
             _ => 0,
         };
-        let smallest = 4.0 * f64::EPSILON * t.abs().max(1e-6 * span);
+        let smallest = 4.0 * f64::EPSILON * t.abs().max(ASIDE * ASIDE * span);
         if h.abs() > smallest && self.n_failures < MAX_FAILURES && self.n_singular < MAX_SINGULAR {
             return None;
         }

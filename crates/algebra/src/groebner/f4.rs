@@ -7,6 +7,7 @@
 use super::arithmetic::{Arithmetic, Lanes, Prime};
 use super::budget::{Budget, OutOfBudget};
 use super::table::{Id, Table};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::num::NonZero;
 
@@ -73,6 +74,12 @@ impl<A: Arithmetic> Elimination<'_, A> {
         self.pivot_of[column as usize] = NonZero::new(pivot as u32 + 1);
     }
 
+    fn load(&mut self, columns: &[u32], numbers: &[A::Number]) {
+        for (&column, number) in columns.iter().zip(numbers) {
+            self.dense[column as usize] = self.arithmetic.load(number);
+        }
+    }
+
     /// Reduces the columns after `kept` of a row; what is left of it, if anything.
     #[allow(clippy::type_complexity, reason = "columns and coefficients")]
     fn reduce(
@@ -120,6 +127,37 @@ impl<A: Arithmetic> Elimination<'_, A> {
         let numbers = self.arithmetic.store(slots.collect()).ok_or(Misfit)?;
         Ok(Some((columns, numbers)))
     }
+
+    /// Clears the rows that were reduced of the leading columns of each other, and puts the highest row first.
+    fn clear_tails(&mut self) -> Result<Result<(), Misfit>, OutOfBudget> {
+        // Lowest first: the tails of those that follow are cleared by rows that are final.
+        let mut lowest_first: Vec<usize> = (0..self.reduced.len()).collect();
+        lowest_first.sort_unstable_by_key(|&at| Reverse(self.reduced[at].columns[0]));
+        for at in lowest_first {
+            self.budget.check_time()?;
+            let row = &self.reduced[at];
+            let mut tail = row.columns[1..].iter();
+            if tail.all(|&column| self.pivot_of[column as usize].is_none()) {
+                continue;
+            }
+            let first = row.columns[0];
+            let row = std::mem::take(&mut self.reduced[at].columns);
+            let numbers = std::mem::take(&mut self.reduced[at].numbers);
+            self.load(&row, &numbers);
+            match self.reduce(Some(first), first + 1) {
+                Ok(Some((columns, numbers))) => {
+                    self.reduced[at].columns = columns;
+                    self.reduced[at].numbers = numbers;
+                }
+                _ => {
+                    self.budget.check_time()?;
+                    return Ok(Err(Misfit));
+                }
+            }
+        }
+        self.reduced.sort_by_key(|row| Reverse(row.columns[0]));
+        Ok(Ok(()))
+    }
 }
 
 /// A row does not have the terms that it should have, its numbers are too large, or the time is over.
@@ -151,9 +189,7 @@ fn eliminate<A: Arithmetic>(
     }
     for (at, row) in plan.rows.iter().enumerate() {
         budget.check_time()?;
-        for (&column, number) in row.columns.iter().zip(&elements[row.element]) {
-            elimination.dense[column as usize] = arithmetic.load(number);
-        }
+        elimination.load(&row.columns, &elements[row.element]);
         let first = row.columns[0];
         let left = if plan.tails_only {
             elimination.reduce(Some(first), first + 1)
@@ -179,36 +215,10 @@ fn eliminate<A: Arithmetic>(
             }
         }
     }
-    if !plan.tails_only {
-        // Lowest first: the tails of those that follow are cleared by rows that are final.
-        let reduced = &mut elimination.reduced;
-        let mut lowest_first: Vec<usize> = (0..reduced.len()).collect();
-        lowest_first.sort_unstable_by_key(|&at| std::cmp::Reverse(reduced[at].columns[0]));
-        for &at in &lowest_first {
-            budget.check_time()?;
-            let row = &elimination.reduced[at];
-            let mut tail = row.columns[1..].iter();
-            if tail.all(|&column| elimination.pivot_of[column as usize].is_none()) {
-                continue;
-            }
-            for (&column, number) in row.columns.iter().zip(&row.numbers) {
-                elimination.dense[column as usize] = arithmetic.load(number);
-            }
-            let first = row.columns[0];
-            match elimination.reduce(Some(first), first + 1) {
-                Ok(Some((columns, numbers))) => {
-                    elimination.reduced[at].columns = columns;
-                    elimination.reduced[at].numbers = numbers;
-                }
-                _ => {
-                    budget.check_time()?;
-                    return Ok(Err(Misfit));
-                }
-            }
-        }
-        elimination
-            .reduced
-            .sort_by_key(|row| std::cmp::Reverse(row.columns[0]));
+    if !plan.tails_only
+        && let Err(misfit) = elimination.clear_tails()?
+    {
+        return Ok(Err(misfit));
     }
     *work += elimination.work;
     Ok(Ok(elimination.reduced))
@@ -395,7 +405,18 @@ impl State<'_> {
             }
         }
         self.check_memory(n_terms)?;
-        let mut columns = marks.seen;
+        self.stored += n_terms;
+        Ok(self.arranged(pivot_rows, plain_rows, marks.seen, tails_only))
+    }
+
+    /// Rows with a column for each of their monomials, highest first.
+    fn arranged(
+        &self,
+        pivots: Vec<(usize, Vec<Id>)>,
+        rows: Vec<(usize, Vec<Id>)>,
+        mut columns: Vec<Id>,
+        tails_only: bool,
+    ) -> (Plan, Vec<Id>) {
         columns.sort_unstable_by(|&a, &b| self.table.compare(b, a));
         let mut column_of = vec![0; self.table.len()];
         for (column, &monomial) in (0..).zip(&columns) {
@@ -411,13 +432,12 @@ impl State<'_> {
         };
         let plan = Plan {
             n_columns: columns.len(),
-            pivots: placed(pivot_rows),
-            rows: placed(plain_rows),
+            pivots: placed(pivots),
+            rows: placed(rows),
             tails_only,
             results: Vec::new(),
         };
-        self.stored += n_terms;
-        Ok((plan, columns))
+        (plan, columns)
     }
 
     fn check_memory(&self, n_terms: usize) -> Result<(), OutOfBudget> {

@@ -94,6 +94,32 @@ pub(crate) fn unchecked_basis(
     direct(generators, &order, false, budget)
 }
 
+/// Polynomials with their monomials in a table, highest first.
+fn entered(
+    polynomials: &[Polynomial],
+    ring: &Ring,
+    table: &mut Table,
+) -> Result<Vec<Element<IBig>>, OutOfBudget> {
+    let mut entered = Vec::new();
+    for f in polynomials {
+        let terms = ring.sorted(f).ok_or(OutOfBudget::Degree)?;
+        entered.push(Element {
+            monomials: terms.iter().map(|term| table.insert(&term.0)).collect(),
+            numbers: terms.into_iter().map(|term| term.1.clone()).collect(),
+        });
+    }
+    Ok(entered)
+}
+
+/// How large whole numbers may become in a proof: eight times the size of the result, and a good deal for small ones. The
+/// result 1 tells nothing of the numbers in between, and its proof is worth most.
+fn bits_of_proof(is_unit: bool, n_primes: usize) -> usize {
+    match is_unit {
+        true => 1 << 16,
+        false => 2048 + 8 * 28 * n_primes,
+    }
+}
+
 /// The basis by F4 in the order itself.
 fn direct(
     generators: &[Polynomial],
@@ -108,14 +134,7 @@ fn direct(
         .collect();
     let ring = Ring::new(order);
     let mut table = Table::new(ring.clone());
-    let mut input: Vec<Element<IBig>> = Vec::new();
-    for f in &generators {
-        let terms = ring.sorted(f).ok_or(OutOfBudget::Degree)?;
-        input.push(Element {
-            monomials: terms.iter().map(|term| table.insert(&term.0)).collect(),
-            numbers: terms.into_iter().map(|term| term.1.clone()).collect(),
-        });
-    }
+    let input = entered(&generators, &ring, &mut table)?;
     let mut usable = primes().filter(|&p| {
         let mut numbers = input.iter().flat_map(|f| &f.numbers);
         numbers.all(|number| p.image(number) != 0)
@@ -144,15 +163,10 @@ fn direct(
         // The proof with whole numbers, where it is affordable.
         if trace.work.saturating_mul(n_primes as u64) <= budget.exact {
             let whole = input.iter().map(|f| f.numbers.clone()).collect();
-            // Eight times the size of the result, and a good deal for small ones. The result 1 tells nothing of the
-            // numbers in between, and its proof is worth most.
             let is_unit = supports.len() == 1 && supports[0].len() == 1;
-            let most_bits = if is_unit {
-                1 << 16
-            } else {
-                2048 + 8 * 28 * n_primes
+            let integers = Integers {
+                most_bits: bits_of_proof(is_unit, n_primes),
             };
-            let integers = Integers { most_bits };
             if let Some(exact) = replay(&trace, whole, &integers, budget)? {
                 let candidate = assemble(exact, &table, Certificate::Exact);
                 let is_right = candidate.generates(&generators, budget)?

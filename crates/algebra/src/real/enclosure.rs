@@ -187,9 +187,6 @@ impl Enclosure {
     }
 }
 
-/// How often the argument of sine and cosine is halved: below 2^-4 each term of the series gives 8 bits or more.
-const ARGUMENT_HALVINGS: usize = 6;
-
 impl Enclosure {
     /// Cosine and sine, for numbers of magnitude 4 at most; `None` beyond: (10) and (11) of `docs/theory/real-points.md`.
     pub fn cosine_and_sine(&self) -> Option<[Self; 2]> {
@@ -198,7 +195,7 @@ impl Enclosure {
         if self.lower < -&four || self.upper > four {
             return None;
         }
-        let power = IBig::ONE << ARGUMENT_HALVINGS;
+        let power = IBig::ONE << HALVINGS;
         let x = self.divided(&power);
         let one = Self::whole(&IBig::ONE, bits);
         let square = x.times(&x).with_squares_not_negative();
@@ -224,7 +221,7 @@ impl Enclosure {
             cosine = cosine.plus(&even);
             sine = sine.plus(&odd);
         }
-        for _ in 0..ARGUMENT_HALVINGS {
+        for _ in 0..HALVINGS {
             let product = cosine.times(&sine);
             let squares = [&cosine, &sine].map(|v| v.times(v).with_squares_not_negative());
             [cosine, sine] = [squares[0].minus(&squares[1]), product.plus(&product)];
@@ -295,7 +292,8 @@ fn half_pi(bits: usize) -> Enclosure {
     quarter.plus(&quarter)
 }
 
-/// How often the argument of the arc tangent is halved: below 2^-6 each term of the series gives 12 bits.
+/// How often arguments are halved: below 2^-4 each term of the series of sine and cosine gives 8 bits or more, below 2^-6 each
+/// term of that of the arc tangent 12 bits.
 const HALVINGS: usize = 6;
 
 /// The arc tangent: (8) and (9) of `docs/theory/real-points.md`.

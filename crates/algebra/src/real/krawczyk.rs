@@ -95,7 +95,8 @@ impl<'a> Square<'a> {
                 .filter(|(_, column)| !used.contains(column))
                 .max_by(|a, b| open[a.0].1[a.1].abs().total_cmp(&open[b.0].1[b.1].abs()))?;
             let (equation, top) = open.swap_remove(row);
-            if top[column].abs() < 1e-9 || !top[column].is_finite() {
+            // Below half of the digits a pivot may be what was left of larger numbers.
+            if top[column].abs() < f64::EPSILON.sqrt() || !top[column].is_finite() {
                 return None;
             }
             for (_, entries) in &mut open {

@@ -2,7 +2,7 @@
 
 use crate::System;
 use crate::initial::TaylorJet;
-use crate::repair::{Budget, Names, Repair, Repaired, repair};
+use crate::repair::{Names, Repair, RepairBudget, Repaired, repair};
 use daelight_lang::Symbol;
 use daelight_linalg::Verdict;
 use std::time::Instant;
@@ -54,9 +54,9 @@ pub fn repaired_at(
         (_, None) => f64::NAN,
     };
     let known: Option<&dyn Fn(Symbol) -> f64> = point.is_some().then_some(&value);
-    let budget = Budget {
+    let budget = RepairBudget {
         deadline,
-        ..Budget::default()
+        ..RepairBudget::default()
     };
     let names = Names::of_system(system);
     let parameters = system.parameters().values();

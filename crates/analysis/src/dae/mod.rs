@@ -7,7 +7,8 @@ mod choice;
 mod neighbours;
 mod standing;
 
+pub use crate::tolerances::LARGEST_DENSE;
 pub use choice::{RepairPart, repaired_at};
 pub(crate) use neighbours::beside;
 pub(crate) use standing::Places;
-pub use standing::{Anywhere, BlockForm, BlockRank, MAX_COMPARED, Regularity};
+pub use standing::{Anywhere, BlockForm, BlockRank, Regularity};

@@ -11,7 +11,7 @@ use crate::equations::Equations;
 use crate::initial::{TaylorJet, nominal};
 use crate::repair::jets::{Jets, N_JETS, Value};
 use crate::structure::{Structure, SystemJacobian};
-use crate::tolerances::ZERO;
+use crate::tolerances::{LARGEST_DENSE, ZERO};
 use daelight_expr::{ExprId, Graph};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{
@@ -21,9 +21,6 @@ use std::borrow::Cow;
 
 /// Blocks up to this size are decided by singular values; larger ones by the condition of a sparse factorisation.
 const MAX_DENSE: usize = 60;
-/// Up to this size the singular values at a point are compared with those beside it; a larger block is regular where rounding
-/// cannot make it singular, and undecided elsewhere. Some twenty decompositions of 400 unknowns take two seconds.
-pub const MAX_COMPARED: usize = 400;
 /// At how many jets a block must be singular, regular at none, to count as singular everywhere.
 const N_SINGULAR: usize = 3;
 /// Singular values of blocks at folds, which are found to the root of the rounding, lie above this.
@@ -285,7 +282,7 @@ impl<'a> BlockForm<'a> {
     /// The verdict on blocks too large to be compared with their neighbours, where all others are regular.
     fn large_at(&self, time: f64, jet: &TaylorJet) -> Regularity {
         let blocks = self.structure.blocks();
-        let is_large = |block: usize| blocks[block].equations.len() > MAX_COMPARED;
+        let is_large = |block: usize| blocks[block].equations.len() > LARGEST_DENSE;
         if !(0..blocks.len()).any(is_large) {
             return Regularity::Regular;
         }
@@ -336,7 +333,7 @@ impl<'a> BlockForm<'a> {
     /// The blocks whose singular values are compared.
     fn compared(&self) -> impl Iterator<Item = usize> {
         let blocks = self.structure.blocks().iter().enumerate();
-        let compared = blocks.filter(|(_, members)| members.equations.len() <= MAX_COMPARED);
+        let compared = blocks.filter(|(_, members)| members.equations.len() <= LARGEST_DENSE);
         compared.map(|(block, _)| block)
     }
 

@@ -8,14 +8,13 @@ use crate::dae::BlockForm;
 use crate::system::System;
 use daelight_expr::{ExprId, FastMap, Graph};
 use daelight_lang::{
-    Declared, DeclaredKind, Equation, Instance, Model, Origin, Remarks, Symbol, Type, Unknown,
+    Declared, DeclaredKind, Equation, Instance, Model, Origin, Remarks, SMALL, Span, Symbol, Type,
+    Unknown,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest text of an expression in a comment, in bytes.
 const MAX_REMARK: usize = 200;
-/// No start value is meant to be smaller than this.
-const NOTHING: f64 = 1e-60;
 /// Largest residual at the point, relative to the terms of its equation.
 const TOLERANCE: f64 = 1e-8;
 
@@ -28,12 +27,7 @@ pub(super) fn model(
     mut head: Vec<String>,
 ) -> Result<IndexReduced, Refusal> {
     let system = groundwork.system;
-    let mut model = system.model().clone();
-    (model.energy, model.stop_when) = (None, None);
-    model.assertions.clear();
-    model.views.clear();
-    declare_velocities(&mut model);
-
+    let mut model = bare(system.model());
     let drawing: Vec<ExprId> = model.drawing.iter().flatten().flatten().copied().collect();
     let mut keys: BTreeSet<Key> = drawing.iter().flat_map(|&expr| work.keys(expr)).collect();
     for row in &rows {
@@ -47,33 +41,13 @@ pub(super) fn model(
     let (positions, meanings) = name_derivatives(groundwork, &mut model, &keys, layout);
 
     // A state that is a derivative is the derivative of the state before it.
-    let mut chain = Vec::new();
-    for &(unknown, order) in positions
-        .keys()
-        .filter(|&&(u, k)| k > 0 && k <= layout.n_states[u])
-    {
-        let before = positions[&(unknown, order - 1)];
-        chain.push((before, positions[&(unknown, order)]));
-    }
+    let later = |&&(u, k): &&Key| k > 0 && k <= layout.n_states[u];
+    let later = positions.keys().filter(later);
+    let chain = later.map(|&(u, k)| (positions[&(u, k - 1)], positions[&(u, k)]));
+    let chain: Vec<(usize, usize)> = chain.collect();
 
-    let mut images = images(&keys, &positions)?;
-    let mut roots: Vec<ExprId> = rows.iter().flat_map(|row| [row.left, row.right]).collect();
-    roots.extend(rows.iter().flat_map(|row| row.divisors.iter().copied()));
-    roots.extend(&drawing);
-    declare_derivatives(&mut work, &mut model, &roots, &mut images);
-    let mut renamed = rename(&mut work, &roots, &images).into_iter();
-    let mut next = || renamed.next().expect("one image for each root");
-    for row in &mut rows {
-        (row.left, row.right) = (next(), next());
-    }
-    for row in &mut rows {
-        row.divisors
-            .iter_mut()
-            .for_each(|divisor| *divisor = next());
-    }
-    for coordinate in model.drawing.iter_mut().flatten().flatten() {
-        *coordinate = next();
-    }
+    let images = images(&keys, &positions)?;
+    rename_all(&mut work, &mut rows, &mut model, images);
 
     let span = |equation: usize| {
         let written = system.written();
@@ -82,15 +56,9 @@ pub(super) fn model(
     let mut equations = Vec::new();
     let mut remarks = Vec::new();
     for (before, after) in chain {
-        let [left, right] = [(before, 1), (after, 0)].map(|(unknown, order)| {
-            let id = work.symbols.id(Symbol::Unknown { unknown, order });
-            work.graph.symbol(id)
-        });
-        equations.push(equation(&mut work.graph, left, right, span(0)));
-        remarks.push(format!(
-            "{} is the derivative of {}",
-            model.unknowns[after].name, model.unknowns[before].name
-        ));
+        equations.push(is_derivative(&mut work, before, after, span(0)));
+        let [before, after] = [before, after].map(|at| &model.unknowns[at].name);
+        remarks.push(format!("{after} is the derivative of {before}"));
     }
     model.graph = std::mem::take(&mut work.graph);
     model.symbols = std::mem::take(&mut work.symbols);
@@ -98,8 +66,6 @@ pub(super) fn model(
     take_parameters(&mut model, system);
     for row in &rows {
         remarks.push(remark(row, &model));
-    }
-    for row in &rows {
         let (left, right) = (row.left, row.right);
         equations.push(equation(&mut model.graph, left, right, span(row.equation)));
     }
@@ -112,19 +78,10 @@ pub(super) fn model(
         .map(|(_, &position)| position)
         .collect();
     start_at_point(groundwork, &mut model, &meanings, &states);
-    let time = groundwork.point.time;
-    if model.experiment.start_time.unwrap_or(0.0) != time {
-        model.experiment.start_time = Some(time);
-        model.experiment.stop_time = model.experiment.stop_time.filter(|stop| *stop > time);
-        head.push(format!(
-            "It starts at time = {time}, where the states were chosen."
-        ));
-    }
+    head.extend(start_in_time(groundwork.point.time, &mut model));
     if !states.is_empty() {
-        let names: Vec<&str> = states
-            .iter()
-            .map(|&at| model.unknowns[at].name.as_str())
-            .collect();
+        let names = states.iter().map(|&at| model.unknowns[at].name.as_str());
+        let names: Vec<&str> = names.collect();
         head.push(format!("States: {}.", names.join(", ")));
     }
     let reduced = IndexReduced {
@@ -139,6 +96,62 @@ pub(super) fn model(
     };
     check_residuals(groundwork, &reduced)?;
     Ok(reduced)
+}
+
+/// A model without what speaks of its written unknowns, its velocities unknowns like others.
+fn bare(model: &Model) -> Model {
+    let mut model = model.clone();
+    (model.energy, model.stop_when) = (None, None);
+    model.assertions.clear();
+    model.views.clear();
+    declare_velocities(&mut model);
+    model
+}
+
+/// The equation der(before) = after.
+fn is_derivative(work: &mut Work<'_>, before: usize, after: usize, span: Span) -> Equation {
+    let [left, right] = [(before, 1), (after, 0)].map(|(unknown, order)| {
+        let id = work.symbols.id(Symbol::Unknown { unknown, order });
+        work.graph.symbol(id)
+    });
+    equation(&mut work.graph, left, right, span)
+}
+
+/// Writes rows and drawing in the unknowns of the reduced model.
+fn rename_all(
+    work: &mut Work<'_>,
+    rows: &mut [Row],
+    model: &mut Model,
+    mut images: FastMap<Symbol, Symbol>,
+) {
+    let mut roots: Vec<ExprId> = rows.iter().flat_map(|row| [row.left, row.right]).collect();
+    roots.extend(rows.iter().flat_map(|row| row.divisors.iter().copied()));
+    roots.extend(model.drawing.iter().flatten().flatten());
+    declare_derivatives(work, model, &roots, &mut images);
+    let mut renamed = rename(work, &roots, &images).into_iter();
+    let mut next = || renamed.next().expect("one image for each root");
+    for row in rows.iter_mut() {
+        (row.left, row.right) = (next(), next());
+    }
+    for divisor in rows.iter_mut().flat_map(|row| &mut row.divisors) {
+        *divisor = next();
+    }
+    for coordinate in model.drawing.iter_mut().flatten().flatten() {
+        *coordinate = next();
+    }
+}
+
+/// Lets the model start at the time of the point; what is to be said of it.
+fn start_in_time(time: f64, model: &mut Model) -> Option<String> {
+    let experiment = &mut model.experiment;
+    if experiment.start_time.unwrap_or(0.0) == time {
+        return None;
+    }
+    experiment.start_time = Some(time);
+    experiment.stop_time = experiment.stop_time.filter(|stop| *stop > time);
+    Some(format!(
+        "It starts at time = {time}, where the states were chosen."
+    ))
 }
 
 /// Gives a name and an unknown to every derivative that keeps one; where each is, and what each unknown means.
@@ -240,7 +253,7 @@ fn start_at_point(
 
 /// Whether a difference from a value is nothing but rounding.
 fn is_rounding(difference: f64, value: f64) -> bool {
-    difference.abs() <= (4.0 * f64::EPSILON * value.abs()).max(NOTHING)
+    difference.abs() <= (4.0 * f64::EPSILON * value.abs()).max(SMALL)
 }
 
 fn rename(work: &mut Work<'_>, roots: &[ExprId], images: &FastMap<Symbol, Symbol>) -> Vec<ExprId> {
@@ -253,12 +266,7 @@ fn rename(work: &mut Work<'_>, roots: &[ExprId], images: &FastMap<Symbol, Symbol
 }
 
 /// An equation made by daelight.
-pub(super) fn equation(
-    graph: &mut Graph,
-    left: ExprId,
-    right: ExprId,
-    span: daelight_lang::Span,
-) -> Equation {
+pub(super) fn equation(graph: &mut Graph, left: ExprId, right: ExprId, span: Span) -> Equation {
     Equation {
         left,
         right,

@@ -170,52 +170,7 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
     // Rows in the order in which they can be evaluated: those solved at once, then the eliminated ones backwards.
     let (mut direct, mut eliminated) = (Vec::new(), Vec::new());
     while rows.iter().any(|row| row.solved.is_none()) {
-        let mut best: Option<(Cost, usize, Key, ExprId)> = None;
-        let mut first_open = None;
-        for (at, row) in rows.iter().enumerate() {
-            if row.solved.is_some() {
-                continue;
-            }
-            let keys = work.row_keys(row);
-            let open: Vec<Key> = keys
-                .into_iter()
-                .filter(|key| unknown.contains(key))
-                .collect();
-            first_open = first_open.or(open.first().copied());
-            let residual = work.residual(row);
-            for &key in &open {
-                let Some(factor) = work.factor(residual, key) else {
-                    continue;
-                };
-                let in_factor = work.keys(factor);
-                if in_factor.iter().any(|key| unknown.contains(key)) {
-                    continue;
-                }
-                let value = work.value(factor);
-                if !value.is_finite() || value.abs() < VANISHING {
-                    continue;
-                }
-                let kind = match work.graph.as_constant(factor) {
-                    Some(_) if is_safe_number(work, factor) => 0,
-                    _ if in_factor.is_empty() => 1,
-                    _ => 2,
-                };
-                let cost = Cost {
-                    eliminates: open.len() > 1,
-                    kind,
-                    n_open: open.len(),
-                    is_algebraic: !layout.leads(key),
-                    size: work.size(factor),
-                };
-                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-                    best = Some((cost, at, key, factor));
-                }
-            }
-        }
-        let Some((cost, at, key, factor)) = best else {
-            let key = first_open.or(unknown.first().copied()).unwrap_or((0, 0));
-            return Err(Stuck::At(key));
-        };
+        let (cost, at, key, factor) = cheapest(work, rows, layout, &unknown).map_err(Stuck::At)?;
         let value = work.solve(&mut rows[at], key, factor);
         unknown.remove(&key);
         if cost.eliminates {
@@ -237,7 +192,69 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
     direct.extend(eliminated.into_iter().rev());
     let place = |row: &Row| direct.iter().position(|key| row.solved == Some(*key));
     rows.sort_by_key(place);
-    // Derivatives stand on the left only.
+    put_derivatives_left(work, rows, layout)?;
+    match unknown.first() {
+        None => Ok(()),
+        Some(&key) => Err(Stuck::At(key)),
+    }
+}
+
+/// The unknown of the open rows that is solved for next, from which row and with which factor; the first that is left where
+/// none can be solved for.
+fn cheapest(
+    work: &mut Work<'_>,
+    rows: &[Row],
+    layout: &Layout,
+    unknown: &BTreeSet<Key>,
+) -> Result<(Cost, usize, Key, ExprId), Key> {
+    let mut best: Option<(Cost, usize, Key, ExprId)> = None;
+    let mut first_open = None;
+    for (at, row) in rows.iter().enumerate() {
+        if row.solved.is_some() {
+            continue;
+        }
+        let keys = work.row_keys(row).into_iter();
+        let open: Vec<Key> = keys.filter(|key| unknown.contains(key)).collect();
+        first_open = first_open.or(open.first().copied());
+        let residual = work.residual(row);
+        for &key in &open {
+            let Some(factor) = work.factor(residual, key) else {
+                continue;
+            };
+            let in_factor = work.keys(factor);
+            if in_factor.iter().any(|key| unknown.contains(key)) {
+                continue;
+            }
+            let value = work.value(factor);
+            if !value.is_finite() || value.abs() < VANISHING {
+                continue;
+            }
+            let kind = match work.graph.as_constant(factor) {
+                Some(_) if is_safe_number(work, factor) => 0,
+                _ if in_factor.is_empty() => 1,
+                _ => 2,
+            };
+            let cost = Cost {
+                eliminates: open.len() > 1,
+                kind,
+                n_open: open.len(),
+                is_algebraic: !layout.leads(key),
+                size: work.size(factor),
+            };
+            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                best = Some((cost, at, key, factor));
+            }
+        }
+    }
+    best.ok_or(first_open.or(unknown.first().copied()).unwrap_or((0, 0)))
+}
+
+/// Replaces what rows before give for derivatives, so that these stand on the left only, and puts their rows first.
+fn put_derivatives_left(
+    work: &mut Work<'_>,
+    rows: &mut [Row],
+    layout: &Layout,
+) -> Result<(), Stuck> {
     for at in 0..rows.len() {
         let Some(key) = rows[at].solved.filter(|&key| layout.leads(key)) else {
             continue;
@@ -255,10 +272,7 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
         }
     }
     rows.sort_by_key(|row| row.solved.is_none_or(|key| !layout.leads(key)));
-    match unknown.first() {
-        None => Ok(()),
-        Some(&key) => Err(Stuck::At(key)),
-    }
+    Ok(())
 }
 
 /// What a pivot of [`explicit`] costs, the most important first.

@@ -1,9 +1,9 @@
 //! What every reduction needs: a consistent point, and equations whose structure holds there.
 
-use super::Method;
+use super::ReduceBy;
 use super::refusal::Refusal;
 use super::rows::{Key, VANISHING};
-use super::selection::{Preference, Selection};
+use super::selection::{Preference, StateChoice};
 use crate::dae::{BlockForm, RepairPart, repaired_at};
 use crate::equations::Equations;
 use crate::initial::{ConsistentPoint, Request, StageOffsets, consistent_point, nominal};
@@ -135,8 +135,8 @@ impl<'a> Groundwork<'a> {
     }
 
     /// The inputs of which reduced equations hold signals, or derivatives of signals, in place of their names.
-    pub fn inputs_written_out(&self, method: Method) -> Vec<usize> {
-        let all = method == Method::Strangeness || self.repaired.is_some();
+    pub fn inputs_written_out(&self, method: ReduceBy) -> Vec<usize> {
+        let all = method == ReduceBy::Strangeness || self.repaired.is_some();
         let offsets = &self.structure.offsets().equation;
         let written = self.system.written().iter().enumerate();
         let changed = written.filter(|(at, _)| all || offsets.get(*at).is_some_and(|c| *c > 0));
@@ -178,7 +178,7 @@ impl<'a> Groundwork<'a> {
     }
 
     /// The choice of states at the point.
-    pub fn selection(&self) -> Result<Selection, Refusal> {
+    pub fn selection(&self) -> Result<StateChoice, Refusal> {
         self.check_structure()?;
         let mut fixed: Vec<bool> = self.system.unknowns().iter().map(|u| u.fixed).collect();
         fixed.resize(self.structure.n(), false);
@@ -187,7 +187,7 @@ impl<'a> Groundwork<'a> {
             nominal: &nominal,
             fixed: &fixed,
         };
-        Selection::at(&self.structure, &self.jacobian(), preference).map_err(Refusal::NoSelection)
+        StateChoice::at(&self.structure, &self.jacobian(), preference).map_err(Refusal::NoSelection)
     }
 
     fn value(&self, symbol: Symbol) -> f64 {

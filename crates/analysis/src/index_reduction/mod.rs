@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use daelight_analysis::System;
-//! use daelight_analysis::index_reduction::{Form, Groundwork, Method};
+//! use daelight_analysis::index_reduction::{Form, Groundwork, ReduceBy};
 //! use daelight_analysis::initial::Request;
 //! use daelight_lang::{Options, load};
 //!
@@ -15,7 +15,7 @@
 //! let model = load("toy.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
 //! let system = System::new(&model)?;
 //! let groundwork = Groundwork::new(&system, &Request::of_model(&system, 0.0, 0))?;
-//! let reduced = groundwork.reduce(Method::Dummy, Form::Implicit)?;
+//! let reduced = groundwork.reduce(ReduceBy::Dummy, Form::Implicit)?;
 //! let text = reduced.text().expect("short");
 //! assert!(text.contains("// first derivative of equation 2: x = sin(time)\n  der_x = cos(time);"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,7 +36,7 @@ pub use groundwork::Groundwork;
 pub use inputs::with_inputs_kept;
 pub use linear::{ConditionResidual, LinearReduction, TimeCondition};
 pub use refusal::Refusal;
-pub use selection::{NoSelection, Preference, Selection};
+pub use selection::{NoSelection, Preference, StateChoice};
 pub use values::{ArrayParts, FormValues, NoValues, Selectors, StrangenessFree};
 
 use crate::system::System;
@@ -46,7 +46,7 @@ use rows::{Layout, Row, Work};
 
 /// How the index is reduced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Method {
+pub enum ReduceBy {
     /// Dummy derivatives: all differentiated equations join, with a new unknown for each derivative that is no state's.
     Dummy,
     /// d rows of the model and a constraints without derivatives; no new unknowns.
@@ -55,7 +55,7 @@ pub enum Method {
     Minimal,
 }
 
-impl Method {
+impl ReduceBy {
     /// The word of the command line.
     pub fn word(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ impl IndexReduced {
 
 impl Groundwork<'_> {
     /// Makes an equivalent model of index 1 or 0. A model that is one already stays as written in implicit form.
-    pub fn reduce(&self, method: Method, form: Form) -> Result<IndexReduced, Refusal> {
+    pub fn reduce(&self, method: ReduceBy, form: Form) -> Result<IndexReduced, Refusal> {
         if self.index <= 1 && form == Form::Implicit {
             return Ok(self.unchanged());
         }
@@ -136,11 +136,11 @@ impl Groundwork<'_> {
             &self.values,
         );
         match method {
-            Method::Strangeness => strangeness::reduce(self, work, form),
-            Method::Dummy | Method::Minimal => {
+            ReduceBy::Strangeness => strangeness::reduce(self, work, form),
+            ReduceBy::Dummy | ReduceBy::Minimal => {
                 let selection = self.selection()?;
                 let mut rows = self.differentiated(&mut work)?;
-                if method == Method::Minimal {
+                if method == ReduceBy::Minimal {
                     forms::drop_explicit(&mut work, &mut rows, selection.n_states())?;
                 }
                 let mut layout = Layout::of_states(selection.n_states());
@@ -249,7 +249,7 @@ impl Groundwork<'_> {
     }
 
     /// The lines above the reduced model.
-    fn head(&self, method: Method, quality: Option<f64>) -> Vec<String> {
+    fn head(&self, method: ReduceBy, quality: Option<f64>) -> Vec<String> {
         let dof = self.structure.n_degrees_of_freedom();
         let (name, index) = (self.system.name(), self.index);
         let mut head = vec![if index > 1 {

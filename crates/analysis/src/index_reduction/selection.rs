@@ -36,12 +36,12 @@ pub enum NoSelection {
 ///
 /// Of each unknown the derivatives 0 to `n_states - 1` are states; the others, up to its offset, are algebraic.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Selection {
+pub struct StateChoice {
     n_states: Vec<usize>,
     quality: f64,
 }
 
-impl Selection {
+impl StateChoice {
     /// Selects at a point, from the values of the system Jacobian there.
     ///
     /// Stage by stage and block by block, the columns that pivoted QR takes first are not states.

@@ -3,7 +3,7 @@
 use super::forms::{self, is_safe_number};
 use super::refusal::Refusal;
 use super::rows::{Key, Layout, Row, VANISHING, Work};
-use super::{Form, Groundwork, IndexReduced, Method, finish};
+use super::{Form, Groundwork, IndexReduced, ReduceBy, finish};
 use crate::tolerances::VANISHES_AT_FOLD;
 use daelight_expr::ExprId;
 use daelight_linalg::{Mat, Qr};
@@ -66,7 +66,7 @@ pub(super) fn reduce(
         forms::bring_to(form, &mut work, &mut rows, &mut layout)
             .map_err(|stuck| stuck.refusal(groundwork.system))?;
     }
-    let head = groundwork.head(Method::Strangeness, Some(choice.quality));
+    let head = groundwork.head(ReduceBy::Strangeness, Some(choice.quality));
     let reduced = finish::model(groundwork, work, rows, &layout, head)?;
     if form != Form::Implicit {
         finish::check_structure(groundwork, &reduced)?;

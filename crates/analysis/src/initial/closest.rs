@@ -4,7 +4,7 @@
 use super::array::{ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
 use super::newton::{Limits, Linearised, SHORTEST, land, linearise, moved};
-use crate::tolerances::{DIFFERENCE, FLAT, NEAR};
+use crate::tolerances::{DIFFERENCE, FLAT, MAX_NEWTON_STEPS, NEAR};
 use daelight_linalg::{ConditionRule, Lu, Mat, Qr, Svd};
 use std::time::Instant;
 
@@ -15,9 +15,6 @@ const MAX_CURVED: usize = 40;
 const STATIONARY: f64 = 1e-11;
 /// Directions that move the guessed components less than this part of what they could do not count.
 const INEFFECTIVE: f64 = 1e-9;
-/// Most steps along the constraints.
-pub(super) const MAX_STEPS: usize = 60;
-
 /// What is to be close to what: `weights * (x - values)`, one weight for each unknown, (6).
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -219,7 +216,7 @@ pub fn minimise(
 ) -> Closeness {
     let mut length_before = f64::INFINITY;
     let mut n_directions = None;
-    for _ in 0..MAX_STEPS {
+    for _ in 0..MAX_NEWTON_STEPS {
         if Instant::now() > limits.deadline {
             return Closeness::Budget;
         }

@@ -3,7 +3,7 @@
 use super::{ArrayFault, ConsistentPoint, Finder, NoPoint, Request, TaylorJet};
 use crate::System;
 use crate::equations::{Equations, Evaluator};
-use crate::tolerances::{RESTS, SAME_JET};
+use crate::tolerances::{SAME_JET, ZERO};
 use daelight_expr::{
     BinaryOp, Branches, ExprId, FaultKind, Graph, Jet, JetEvaluator, Node, UnaryOp, Walker,
 };
@@ -327,6 +327,6 @@ fn has_both_sides(found: &[Candidate]) -> bool {
 /// The sizes are those of the quantity's operands: what is rounding beside them counts as zero.
 pub(super) fn goes_to(coefficients: &[f64], sizes: &[f64]) -> Option<Ordering> {
     let mut terms = coefficients.iter().zip(sizes).skip(1);
-    let (moving, _) = terms.find(|(coefficient, size)| coefficient.abs() > RESTS * **size)?;
+    let (moving, _) = terms.find(|(coefficient, size)| coefficient.abs() > ZERO * **size)?;
     moving.partial_cmp(&0.0)
 }

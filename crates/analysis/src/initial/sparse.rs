@@ -2,9 +2,10 @@
 //! section 6 of `docs/theory/initial.md`.
 
 use super::array::{ConstraintArray, Selection, Units};
-use super::closest::{Closeness, MAX_STEPS, Target, stationary};
+use super::closest::{Closeness, Target, stationary};
 use super::jet::TaylorJet;
 use super::newton::{Limits, SHORTEST, land, moved};
+use crate::tolerances::MAX_NEWTON_STEPS;
 use daelight_linalg::{CscMat, SparseLu};
 use std::time::Instant;
 
@@ -102,7 +103,7 @@ pub fn minimise(
     target: &Target,
     limits: &Limits,
 ) -> Closeness {
-    for _ in 0..MAX_STEPS {
+    for _ in 0..MAX_NEWTON_STEPS {
         if Instant::now() > limits.deadline {
             return Closeness::Budget;
         }

@@ -4,8 +4,8 @@
 
 use super::profile::{Profile, Walk};
 use super::scan::{Found, Search, units};
-use super::{Failure, number};
-use crate::array::{DerivativeArray, consistency_conditions, hypothesis_level};
+use super::{BrokenHypothesis, number};
+use crate::array::{DerivativeArray, HypothesisLevel, consistency_conditions, hypothesis_level};
 use crate::dense::Dense;
 use crate::linear::LinearFamily;
 use crate::outcome::{Because, Indices, Stage};
@@ -37,7 +37,7 @@ pub(super) enum Holds {
 pub(super) struct Effect {
     pub(super) a3: Holds,
     pub(super) b3: Holds,
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<BrokenHypothesis>,
     pub(super) sentence: String,
 }
 
@@ -61,7 +61,7 @@ impl Effect {
             Ok(consequences) => parts.extend(consequences),
             Err(because) => {
                 parts.push(format!("what follows is not decided: {because}"));
-                effect.failures.push(Failure::Undecided(because));
+                effect.failures.push(BrokenHypothesis::Undecided(because));
             }
         }
         effect.sentence = parts.join("; ");
@@ -118,52 +118,67 @@ impl Effect {
             self.failures.extend(behaviour.failure());
         }
         if let Some((l, extra, conditions)) = condition {
-            let text = (extra == 1 && conditions.ncols() == 1)
-                .then(|| condition_text(&conditions, m, found.time))
-                .flatten();
-            out.push(match &text {
-                Some(text) => format!("a solution through the point needs {text}"),
-                None => format!(
-                    "solutions through the point need {extra} more condition{} on f and its derivatives up to order {l}",
-                    if extra == 1 { "" } else { "s" }
-                ),
-            });
-            self.failures.push(Failure::InnerCondition {
-                order: l,
-                n_conditions: extra,
-                text,
-            });
+            out.push(self.inner_condition(l, extra, &conditions, found.time));
         }
         if self.a3 == Holds::No && behaviour.is_none() {
-            let here = hypothesis_level(&array, level)?;
-            let d = indices.map_or(0, |i| i.strangeness.n_differential);
-            if here.n_differential < d {
-                out.push(format!(
-                    "on the constraints E has rank {} instead of {d}, so that not all solutions extend",
-                    here.n_differential
-                ));
-                self.failures.push(Failure::NotExtended { exponent: None });
-            }
-            if let Some(a) = indices.map(|i| i.strangeness.n_algebraic)
-                && here.n_algebraic < a
-            {
-                out.push(format!(
-                    "{} of {a} constraints show at the point, the others after further differentiation",
-                    here.n_algebraic
-                ));
-            }
+            out.extend(self.not_extended(&hypothesis_level(&array, level)?, indices));
         }
-        if self.failures.is_empty() && self.a3 == Holds::Yes {
-            let s = indices.map(|i| i.strangeness);
-            if let Some(s) = s {
-                out.push(format!(
-                    "d = {} and a = {} hold there as well, so solutions pass unharmed; only the strangeness index ({} beside \
-                     the point) is not defined around it",
-                    s.n_differential, s.n_algebraic, s.index
-                ));
-            }
+        if self.failures.is_empty()
+            && self.a3 == Holds::Yes
+            && let Some(s) = indices.map(|i| i.strangeness)
+        {
+            out.push(format!(
+                "d = {} and a = {} hold there as well, so solutions pass unharmed; only the strangeness index ({} beside \
+                 the point) is not defined around it",
+                s.n_differential, s.n_algebraic, s.index
+            ));
         }
         Ok(out)
+    }
+
+    /// Conditions on f and its derivatives up to an order that hold at the point only.
+    fn inner_condition(&mut self, order: usize, extra: usize, all: &Mat, time: f64) -> String {
+        let m = all.nrows() / (order + 1);
+        let text = (extra == 1 && all.ncols() == 1)
+            .then(|| condition_text(all, m, time))
+            .flatten();
+        let sentence = match &text {
+            Some(text) => format!("a solution through the point needs {text}"),
+            None => format!(
+                "solutions through the point need {extra} more condition{} on f and its derivatives up to order {order}",
+                if extra == 1 { "" } else { "s" }
+            ),
+        };
+        self.failures.push(BrokenHypothesis::InnerCondition {
+            order,
+            n_conditions: extra,
+            text,
+        });
+        sentence
+    }
+
+    /// What is missing at the point, where A.3 fails and nothing is known of the solutions.
+    fn not_extended(&mut self, here: &HypothesisLevel, indices: Option<&Indices>) -> Vec<String> {
+        let mut out = Vec::new();
+        let Some(s) = indices.map(|i| i.strangeness) else {
+            return out;
+        };
+        let (d, a) = (s.n_differential, s.n_algebraic);
+        if here.n_differential < d {
+            out.push(format!(
+                "on the constraints E has rank {} instead of {d}, so that not all solutions extend",
+                here.n_differential
+            ));
+            self.failures
+                .push(BrokenHypothesis::NotExtended { exponent: None });
+        }
+        if here.n_algebraic < a {
+            out.push(format!(
+                "{} of {a} constraints show at the point, the others after further differentiation",
+                here.n_algebraic
+            ));
+        }
+        out
     }
 
     /// A.3 and B.3 at the point (9).
@@ -282,16 +297,16 @@ impl Behaviour {
         })
     }
 
-    fn failure(self) -> Option<Failure> {
+    fn failure(self) -> Option<BrokenHypothesis> {
         match self {
             Self::Power { exponent } if is_whole(exponent) && exponent.round() == 0.0 => None,
             Self::Power { exponent } if exponent >= 1.0 - WHOLE => {
-                Some(Failure::NotUnique { exponent })
+                Some(BrokenHypothesis::NotUnique { exponent })
             }
-            Self::Power { exponent } => Some(Failure::NotExtended {
+            Self::Power { exponent } => Some(BrokenHypothesis::NotExtended {
                 exponent: Some(exponent),
             }),
-            Self::Exponential { .. } => Some(Failure::NotExtended { exponent: None }),
+            Self::Exponential { .. } => Some(BrokenHypothesis::NotExtended { exponent: None }),
         }
     }
 

@@ -10,7 +10,7 @@ mod zeros;
 
 use crate::canonical::{CanonicalForm, ConsistencyVerdict};
 use crate::chain::{self, kind_of_point};
-use crate::decide::{Outcome, Question, decide};
+use crate::decide::{IndexQuestion, Outcome, decide};
 use crate::linear::{LinearFamily, MarkKind};
 use crate::outcome::{Because, Indices, Stage};
 use crate::passport::MAX_NUMERICAL;
@@ -40,7 +40,7 @@ const NEARLY: f64 = 1e-8;
 
 /// A subinterval on which all quantities are constant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Interval {
+pub struct ConstantPiece {
     /// Its beginning.
     pub from: f64,
     /// Its end.
@@ -88,7 +88,7 @@ impl fmt::Display for PointKind {
 
 /// What fails at an exceptional point.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
+pub enum BrokenHypothesis {
     /// Solutions pass only if the right-hand side satisfies conditions at the point.
     InnerCondition {
         /// The highest derivative of f in them.
@@ -122,7 +122,7 @@ pub struct ExceptionalPoint {
     /// What it is.
     pub kind: PointKind,
     /// What fails; empty if nothing does.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<BrokenHypothesis>,
     /// One sentence with the numbers.
     pub what: String,
 }
@@ -179,7 +179,7 @@ impl fmt::Display for SolvabilityLevel {
 #[derive(Clone, Debug)]
 pub struct IntervalAnalysis {
     /// Subintervals in the order of time; what lies between is exceptional, or without coefficients.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<ConstantPiece>,
     /// Points between them and at the ends.
     pub exceptional: Vec<ExceptionalPoint>,
     /// Which of the levels C.0, B, A holds on the interval.
@@ -349,21 +349,7 @@ impl IntervalAnalysis {
         (low, high): (f64, f64),
     ) -> Option<Piece> {
         let place = format!("between t = {} and t = {}", number(from), number(to));
-        let mut profiles: Vec<(Profile, f64)> = Vec::new();
-        let mut reason = None;
-        for i in 0..N_SAMPLES {
-            if search.is_late() {
-                reason = reason.or(Some("the budget was used up".to_string()));
-                break;
-            }
-            // Multiples of the golden section, which no model has a reason to avoid or to prefer.
-            let fraction = ((i as f64 + 0.5) * 0.618_033_988_749_894_9).fract();
-            let time = low + fraction * (high - low);
-            match reduce(search, time) {
-                Ok(profile) => profiles.push((profile, time)),
-                Err(because) => reason = Some(because.to_string()),
-            }
-        }
+        let (profiles, reason) = sampled(search, low, high);
         // Exceptional samples are rare, and so are those that noise misleads: the majority is generic.
         let votes = |profile: &Profile| profiles.iter().filter(|(p, _)| p == profile).count();
         let Some(profile) = (profiles.iter())
@@ -381,38 +367,17 @@ impl IntervalAnalysis {
             return None;
         };
         let order = profile.n_levels() + 3;
-        let mut indices: Option<Indices> = None;
-        let mut doubt = (2 * votes(&profile) <= N_SAMPLES).then_some(Because::MethodsDisagree);
-        for (_, time) in profiles
-            .iter()
-            .filter(|(other, _)| *other == profile)
-            .take(N_DECISIONS)
-        {
-            let Some(series) = search.at(*time, order) else {
-                continue;
-            };
-            match decide(&Question::new(&series.matrices)).outcome {
-                Outcome::Regular(answer) => {
-                    if indices
-                        .as_ref()
-                        .is_some_and(|known| *known != answer.indices)
-                    {
-                        doubt = Some(Because::MethodsDisagree);
-                    }
-                    indices = Some(answer.indices);
-                }
-                Outcome::Critical { level, .. } => doubt = Some(Because::RankChanges { level }),
-                Outcome::Unknown { because } => doubt = doubt.or(Some(because)),
+        let alike = profiles.iter().filter(|(other, _)| *other == profile);
+        let times = alike.map(|(_, time)| *time).take(N_DECISIONS);
+        let doubt = (2 * votes(&profile) <= N_SAMPLES).then_some(Because::MethodsDisagree);
+        let mut indices = match agreed_indices(search, times, order, doubt) {
+            Ok(indices) => Some(indices),
+            Err(because) => {
+                self.warnings
+                    .push(format!("the quantities {place} are not decided: {because}"));
+                None
             }
-        }
-        if doubt == Some(Because::MethodsDisagree) {
-            indices = None;
-        }
-        if indices.is_none() {
-            let because = doubt.unwrap_or(Because::NotFinite);
-            self.warnings
-                .push(format!("the quantities {place} are not decided: {because}"));
-        }
+        };
         if let Some(s) = indices.as_ref().map(|i| i.strangeness)
             && s.n_redundant > 0
         {
@@ -456,7 +421,7 @@ impl IntervalAnalysis {
         let mut start = piece.from;
         for found in &piece.searched.found {
             if found.time - start > tiny {
-                self.intervals.push(Interval {
+                self.intervals.push(ConstantPiece {
                     from: start,
                     to: found.time,
                     indices: piece.indices.clone(),
@@ -487,40 +452,13 @@ impl IntervalAnalysis {
             });
         }
         if piece.to - start > tiny {
-            self.intervals.push(Interval {
+            self.intervals.push(ConstantPiece {
                 from: start,
                 to: piece.to,
                 indices: piece.indices.clone(),
             });
         }
-        for found in &piece.searched.found {
-            if found.radius > 10.0 * DISTANCE * search.span
-                && found.place + 1 < piece.profile.ranks().len()
-            {
-                self.warnings.push(format!(
-                    "within {:.1e} of t = {} only the rank that falls there was examined",
-                    found.radius,
-                    number(found.time)
-                ));
-            }
-        }
-        for near in &piece.searched.near {
-            let by_itself = (piece.searched.found.iter())
-                .all(|found| (found.time - near.time).abs() > scan::SHADOW * search.span);
-            if near.value < NEARLY && by_itself {
-                let what = match near.stage {
-                    Stage::Differential => "E",
-                    Stage::Algebraic => "the constraints",
-                };
-                self.warnings.push(format!(
-                    "near t = {} the rank of {what} at level {} nearly falls: its smallest singular value is {:.1e} of the \
-                     largest",
-                    number(near.time),
-                    near.level,
-                    near.value
-                ));
-            }
-        }
+        self.warn_of(piece, search.span);
         for (list, what) in [
             (&piece.searched.undecided, "the ranks are not decided"),
             (
@@ -539,21 +477,44 @@ impl IntervalAnalysis {
         }
     }
 
+    /// What is to be said of the points of a piece: those that hide their surroundings, and falls that nearly happen.
+    fn warn_of(&mut self, piece: &Piece, span: f64) {
+        for found in &piece.searched.found {
+            if found.radius > 10.0 * DISTANCE * span
+                && found.place + 1 < piece.profile.ranks().len()
+            {
+                self.warnings.push(format!(
+                    "within {:.1e} of t = {} only the rank that falls there was examined",
+                    found.radius,
+                    number(found.time)
+                ));
+            }
+        }
+        for near in &piece.searched.near {
+            let by_itself = (piece.searched.found.iter())
+                .all(|found| (found.time - near.time).abs() > scan::SHADOW * span);
+            if near.value < NEARLY && by_itself {
+                let what = match near.stage {
+                    Stage::Differential => "E",
+                    Stage::Algebraic => "the constraints",
+                };
+                self.warnings.push(format!(
+                    "near t = {} the rank of {what} at level {} nearly falls: its smallest singular value is {:.1e} of the \
+                     largest",
+                    number(near.time),
+                    near.level,
+                    near.value
+                ));
+            }
+        }
+    }
+
     /// The level of Table 2 (9).
     fn judge(&mut self, hypotheses: &[(Holds, Holds, f64)], is_bounded: bool) {
         let mut level = SolvabilityLevel::StrangenessIndex;
         let mut reasons = Vec::new();
         let mut worse = |to: SolvabilityLevel, reason: String| {
-            let rank = |l: SolvabilityLevel| match l {
-                SolvabilityLevel::StrangenessIndex => 0,
-                SolvabilityLevel::B => 1,
-                SolvabilityLevel::A => 2,
-                SolvabilityLevel::Unknown => 3,
-                SolvabilityLevel::None => 4,
-            };
-            if rank(to) > rank(level) {
-                level = to;
-            }
+            level = worse_of(level, to);
             reasons.push(reason);
         };
         for &(a3, b3, time) in hypotheses {
@@ -622,6 +583,71 @@ impl IntervalAnalysis {
         }
         (self.level, self.reasons) = (level, reasons);
     }
+}
+
+/// What the ranks are at samples of a piece, and why there are none where there are none.
+fn sampled<F: LinearFamily + ?Sized>(
+    search: &mut Search<'_, F>,
+    low: f64,
+    high: f64,
+) -> (Vec<(Profile, f64)>, Option<String>) {
+    let mut profiles = Vec::new();
+    let mut reason = None;
+    for i in 0..N_SAMPLES {
+        if search.is_late() {
+            reason = reason.or(Some("the budget was used up".to_string()));
+            break;
+        }
+        // Multiples of the golden section, which no model has a reason to avoid or to prefer.
+        let fraction = ((i as f64 + 0.5) * 0.618_033_988_749_894_9).fract();
+        let time = low + fraction * (high - low);
+        match reduce(search, time) {
+            Ok(profile) => profiles.push((profile, time)),
+            Err(because) => reason = Some(because.to_string()),
+        }
+    }
+    (profiles, reason)
+}
+
+/// The indices at some times, or why they are not decided: `doubt` is what was held against them before.
+fn agreed_indices<F: LinearFamily + ?Sized>(
+    search: &mut Search<'_, F>,
+    times: impl Iterator<Item = f64>,
+    order: usize,
+    mut doubt: Option<Because>,
+) -> Result<Indices, Because> {
+    let mut indices: Option<Indices> = None;
+    for time in times {
+        let Some(series) = search.at(time, order) else {
+            continue;
+        };
+        match decide(&IndexQuestion::new(&series.matrices)).outcome {
+            Outcome::Regular(answer) => {
+                let known = indices.replace(answer.indices);
+                if known.is_some() && known != indices {
+                    doubt = Some(Because::MethodsDisagree);
+                }
+            }
+            Outcome::Critical { level, .. } => doubt = Some(Because::RankChanges { level }),
+            Outcome::Unknown { because } => doubt = doubt.or(Some(because)),
+        }
+    }
+    if doubt == Some(Because::MethodsDisagree) {
+        return Err(Because::MethodsDisagree);
+    }
+    indices.ok_or(doubt.unwrap_or(Because::NotFinite))
+}
+
+/// The one of two levels that promises less.
+fn worse_of(a: SolvabilityLevel, b: SolvabilityLevel) -> SolvabilityLevel {
+    let rank = |level: SolvabilityLevel| match level {
+        SolvabilityLevel::StrangenessIndex => 0,
+        SolvabilityLevel::B => 1,
+        SolvabilityLevel::A => 2,
+        SolvabilityLevel::Unknown => 3,
+        SolvabilityLevel::None => 4,
+    };
+    if rank(b) > rank(a) { b } else { a }
 }
 
 /// The generic ranks at one time, with as many coefficients as they need.

@@ -6,10 +6,8 @@ use crate::dense::{Dense, Factors};
 use crate::outcome::Stage;
 use crate::reduction::{Constancy, Noise, Pair, Reduction};
 use crate::series::{MatrixSeries, NullSeries, Series};
+use crate::tolerances::NOISE_LEVELS;
 use daelight_linalg::Mat;
-
-/// A rank is there if its smallest singular value exceeds this many noise levels.
-const PRESENT: f64 = 100.0;
 
 /// The ranks of every level of a reduction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +116,7 @@ impl Walk {
                 return Some(walk);
             }
             let kept = walk.kept();
-            if kept <= PRESENT * noise.now {
+            if kept <= NOISE_LEVELS * noise.now {
                 walk.broken = true;
                 return Some(walk);
             }
@@ -148,7 +146,7 @@ impl Walk {
             let null = NullSeries::new(&constraints.matrix, &factors, c);
             let schur = null.schur_norm() / reference.1;
             let moves = schur.is_nan() || schur > Constancy::NEGLIGIBLE * kept;
-            if kept <= PRESENT * noise.now || moves {
+            if kept <= NOISE_LEVELS * noise.now || moves {
                 walk.broken = true;
                 return Some(walk);
             }

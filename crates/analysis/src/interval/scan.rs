@@ -120,11 +120,31 @@ enum Cell {
     },
 }
 
+impl Cell {
+    /// Nothing is known of it.
+    const UNREADABLE: Self = Self::Open {
+        place: None,
+        guess: None,
+    };
+}
+
 /// The outcome of a refinement.
 enum Refined {
     Zero(Found),
     Near(Near),
     Lost,
+}
+
+/// The cells in which the search of a piece begins, the first one last.
+fn cells(low: f64, high: f64, span: f64) -> Vec<(f64, f64)> {
+    let n_cells = (N_CELLS * ((high - low) / span)).ceil().max(4.0) as usize;
+    let width = (high - low) / n_cells as f64;
+    let left = |i: usize| match i == n_cells {
+        true => high,
+        false => low + i as f64 * width,
+    };
+    let cells = (0..n_cells).rev();
+    cells.map(|i| (left(i), left(i + 1))).collect()
 }
 
 /// Evaluates a family with a budget.
@@ -154,19 +174,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
 
     /// Searches a piece on which the coefficients are smooth and the ranks of the profile are the generic ones.
     pub(super) fn piece(&mut self, low: f64, high: f64, profile: &Profile) -> Searched {
-        let n_cells = (N_CELLS * ((high - low) / self.span)).ceil().max(4.0) as usize;
-        let width = (high - low) / n_cells as f64;
-        let mut cells: Vec<(f64, f64)> = (0..n_cells)
-            .rev()
-            .map(|i| {
-                let right = if i + 1 == n_cells {
-                    high
-                } else {
-                    low + (i + 1) as f64 * width
-                };
-                (low + i as f64 * width, right)
-            })
-            .collect();
+        let mut cells = cells(low, high, self.span);
         let mut out = Searched::default();
         let mut failed = Vec::new();
         while let Some(cell) = cells.pop() {
@@ -274,10 +282,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
     ) -> Cell {
         let centre = l + CENTRE * (r - l);
         let Some(series) = self.at(centre, profile.n_levels() + CELL_ORDER) else {
-            return Cell::Open {
-                place: None,
-                guess: None,
-            };
+            return Cell::UNREADABLE;
         };
         let reach = (r - centre).max(centre - l);
         let scaling = units(&series.matrices, reach);
@@ -285,10 +290,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
         let reference = references(&scaled);
         let rounding = self.rounding(centre, piece, &scaling, reference);
         let Some(walk) = Walk::new(&scaled, profile, None, reference, rounding) else {
-            return Cell::Open {
-                place: None,
-                guess: None,
-            };
+            return Cell::UNREADABLE;
         };
         if walk.broken {
             return Cell::Open {
@@ -342,10 +344,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
         if is_complete {
             Cell::Covered
         } else {
-            Cell::Open {
-                place: None,
-                guess: None,
-            }
+            Cell::UNREADABLE
         }
     }
 

@@ -1,6 +1,6 @@
 //! The loci of all diagonal blocks of a system Jacobian.
 
-use super::{Factor, Incomplete, Locus, LocusOptions, Role};
+use super::{DeterminantFactor, Incomplete, Locus, LocusOptions, Role};
 use crate::structure::{Structure, SystemJacobian};
 use daelight_expr::{ExprId, Graph};
 use daelight_lang::{Symbol, Symbols};
@@ -93,7 +93,7 @@ impl BlockLoci {
     }
 
     /// The factors of a block that may vanish; none where there is no formula.
-    pub fn factors(&self, block: usize) -> impl Iterator<Item = &Factor> {
+    pub fn factors(&self, block: usize) -> impl Iterator<Item = &DeterminantFactor> {
         self.loci[block].iter().flat_map(Locus::vanishing)
     }
 
@@ -101,7 +101,7 @@ impl BlockLoci {
     pub fn text(
         &self,
         block: usize,
-        factor: &Factor,
+        factor: &DeterminantFactor,
         write_name: impl Fn(Symbol, &mut String),
     ) -> String {
         let written = self.loci[block].as_ref().ok().and_then(|locus| {

@@ -148,6 +148,39 @@ fn quotient(a: &Polynomial, b: &Polynomial) -> Polynomial {
     a.divide_exactly(b).expect("a common divisor divides")
 }
 
+/// Minors of one size reduced by the relations among generators, all multiplied by the one number that is returned.
+fn reduced_alike(
+    minors: HashMap<u64, Polynomial>,
+    generators: &Generators,
+    options: &LocusOptions,
+) -> Result<(HashMap<u64, Polynomial>, IBig), Incomplete> {
+    let reduced: Vec<_> = minors
+        .into_iter()
+        .map(|(columns, minor)| (columns, generators.reduce(&minor)))
+        .collect();
+    let common = reduced.iter().fold(IBig::ONE, |common, (_, (_, factor))| {
+        let shared = integer::gcd(&common, factor);
+        common * (factor / shared)
+    });
+    let mut minors = HashMap::new();
+    for (columns, (minor, factor)) in reduced {
+        if minor.n_terms() > options.terms {
+            return Err(Incomplete::Terms {
+                limit: options.terms,
+            });
+        }
+        if !minor.is_zero() {
+            minors.insert(columns, minor.scaled(&(&common / factor)));
+        }
+    }
+    if minors.len() > options.minors {
+        return Err(Incomplete::Minors {
+            limit: options.minors,
+        });
+    }
+    Ok((minors, common))
+}
+
 /// Laplace's expansion: the minors of the first k rows by their columns, sparse rows first. The result and a number that
 /// it was multiplied by.
 fn expand(
@@ -199,32 +232,9 @@ fn expand(
                 }
             }
         }
-        // All minors of one size must be multiplied alike.
-        let reduced: Vec<_> = next
-            .into_iter()
-            .map(|(columns, minor)| (columns, generators.reduce(&minor)))
-            .collect();
-        let common = reduced.iter().fold(IBig::ONE, |common, (_, (_, factor))| {
-            let shared = integer::gcd(&common, factor);
-            common * (factor / shared)
-        });
-        minors = HashMap::new();
-        for (columns, (minor, factor)) in reduced {
-            if minor.n_terms() > options.terms {
-                return Err(Incomplete::Terms {
-                    limit: options.terms,
-                });
-            }
-            if !minor.is_zero() {
-                minors.insert(columns, minor.scaled(&(&common / factor)));
-            }
-        }
-        scale = scale.scaled(&common);
-        if minors.len() > options.minors {
-            return Err(Incomplete::Minors {
-                limit: options.minors,
-            });
-        }
+        let factor;
+        (minors, factor) = reduced_alike(next, generators, options)?;
+        scale = scale.scaled(&factor);
     }
     let full = if n == 64 { u64::MAX } else { (1 << n) - 1 };
     let result = minors.remove(&full).unwrap_or_default();

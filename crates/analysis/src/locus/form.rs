@@ -112,6 +112,40 @@ impl Wave {
     }
 }
 
+/// Multiples k of the angles and a power of i, counted modulo 4, with a number: the number times i^.. exp(i k·a).
+type Exponentials = BTreeMap<(Vec<i32>, u8), IBig>;
+
+/// A number times 2^degree times the sines and cosines of a monomial, as a sum of exponentials; `None` if there are too many.
+fn exponentials(monomial: &Monomial, number: IBig, angles: &[Angle]) -> Option<Exponentials> {
+    let mut product: Exponentials = BTreeMap::from([((vec![0; angles.len()], 0), number)]);
+    for (at, angle) in angles.iter().enumerate() {
+        for (variable, is_sine) in [(angle.cosine, false), (angle.sine, true)] {
+            for _ in 0..monomial.exponent(variable) {
+                let mut next = Exponentials::new();
+                for ((multiples, turns), value) in &product {
+                    for step in [1, -1] {
+                        let mut multiples = multiples.clone();
+                        multiples[at] += step;
+                        // 2 cos = z + 1/z; 2 sin = -i z + i/z.
+                        let turn = match (is_sine, step) {
+                            (false, _) => 0,
+                            (true, 1) => 3,
+                            (true, _) => 1,
+                        };
+                        let place = (multiples, (turns + turn) % 4);
+                        *next.entry(place).or_insert(IBig::ZERO) += value;
+                    }
+                }
+                product = next;
+                if product.len() > MOST_WAVES {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(product)
+}
+
 /// Products of sines and cosines as sums, by the exponentials of the angles: (19).
 fn waves(p: &Polynomial, angles: &[Angle]) -> Option<Waves> {
     if angles.is_empty() {
@@ -131,38 +165,8 @@ fn waves(p: &Polynomial, angles: &[Angle]) -> Option<Waves> {
         for angle in angles {
             rest = rest.without(angle.cosine).without(angle.sine);
         }
-        // Powers of i are counted modulo 4, starting with 2^(highest - degree).
         let start = coefficient * (IBig::ONE << (highest - degree(monomial)));
-        let mut product: BTreeMap<(Vec<i32>, u8), IBig> =
-            BTreeMap::from([((vec![0; angles.len()], 0), start)]);
-        for (at, angle) in angles.iter().enumerate() {
-            let factors = [(angle.cosine, false), (angle.sine, true)];
-            for (variable, is_sine) in factors {
-                for _ in 0..monomial.exponent(variable) {
-                    let mut next: BTreeMap<(Vec<i32>, u8), IBig> = BTreeMap::new();
-                    for ((multiples, turns), value) in &product {
-                        for step in [1, -1] {
-                            let mut multiples = multiples.clone();
-                            multiples[at] += step;
-                            // 2 cos = z + 1/z; 2 sin = -i z + i/z.
-                            let turn = match (is_sine, step) {
-                                (false, _) => 0,
-                                (true, 1) => 3,
-                                (true, _) => 1,
-                            };
-                            *next
-                                .entry((multiples, (turns + turn) % 4))
-                                .or_insert(IBig::ZERO) += value;
-                        }
-                    }
-                    product = next;
-                    if product.len() > MOST_WAVES {
-                        return None;
-                    }
-                }
-            }
-        }
-        for ((multiples, turns), value) in product {
+        for ((multiples, turns), value) in exponentials(monomial, start, angles)? {
             let signed = if turns >= 2 { -value } else { value };
             let part = usize::from(turns % 2);
             sums.entry(multiples).or_default()[part].push((rest.clone(), signed));

@@ -161,7 +161,7 @@ impl std::error::Error for Incomplete {}
 
 /// Where a factor can be zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nature {
+pub enum FactorKind {
     /// It depends on variables and may vanish.
     Variable,
     /// It depends on parameters alone: a condition on the model.
@@ -174,7 +174,7 @@ pub enum Nature {
 
 /// A factor of a determinant.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Factor {
+pub struct DeterminantFactor {
     /// A polynomial of the generators of the locus: integer coefficients without common divisor, the leading one positive.
     pub polynomial: Polynomial,
     /// The same as an expression of the graph.
@@ -182,7 +182,7 @@ pub struct Factor {
     /// How often it divides the numerator, or the denominator.
     pub multiplicity: u32,
     /// Where it can be zero.
-    pub nature: Nature,
+    pub nature: FactorKind,
     /// Whether it is proved that it does not fall apart into polynomials of the same generators.
     pub is_irreducible: bool,
 }
@@ -195,9 +195,9 @@ pub struct Locus {
     /// The constant; 0 when the block is singular everywhere.
     pub constant: RBig,
     /// Factors of the numerator.
-    pub factors: Vec<Factor>,
+    pub factors: Vec<DeterminantFactor>,
     /// Factors of the denominator: the determinant has a pole where one vanishes.
-    pub denominators: Vec<Factor>,
+    pub denominators: Vec<DeterminantFactor>,
     /// The generators, by number.
     pub generators: Vec<Generator>,
 }
@@ -250,7 +250,7 @@ impl Locus {
             let expr = generators
                 .expression(graph, &polynomial)
                 .ok_or(Incomplete::Magnitude)?;
-            let factor = Factor {
+            let factor = DeterminantFactor {
                 nature: sign::nature(&polynomial, &generators, graph, expr, role),
                 polynomial,
                 expr,
@@ -278,17 +278,17 @@ impl Locus {
     }
 
     /// The factors that may vanish where variables take certain values.
-    pub fn vanishing(&self) -> impl Iterator<Item = &Factor> {
+    pub fn vanishing(&self) -> impl Iterator<Item = &DeterminantFactor> {
         self.factors
             .iter()
-            .filter(|factor| factor.nature == Nature::Variable)
+            .filter(|factor| factor.nature == FactorKind::Variable)
     }
 
     /// A factor as Modelica text, exactly; `name` writes a symbol.
     pub fn text(
         &self,
         graph: &Graph,
-        factor: &Factor,
+        factor: &DeterminantFactor,
         limit: usize,
         mut name: impl FnMut(SymbolId, &mut String),
     ) -> Result<String, TooLong> {

@@ -2,7 +2,7 @@
 
 use super::convert::Converter;
 use super::generators::{Generators, Kind};
-use super::{BlockLoci, Locus, LocusOptions, Nature, Role};
+use super::{BlockLoci, FactorKind, Locus, LocusOptions, Role};
 use crate::tolerances::ROUNDING;
 use daelight_algebra::{Budget, Ideal, Polynomial, integer};
 use daelight_expr::{ExprId, Graph, SymbolId, Walker};
@@ -22,7 +22,7 @@ impl BlockLoci {
         let mut left = factors().count() as u32;
         for locus in self.loci.iter_mut().flatten() {
             for factor in &mut locus.factors {
-                if factor.nature != Nature::Variable {
+                if factor.nature != FactorKind::Variable {
                     continue;
                 }
                 // A small part of the time, shared by all; what is not excluded by then is told as a locus.
@@ -36,7 +36,7 @@ impl BlockLoci {
                 let roots: Vec<ExprId> = std::iter::once(factor.expr).chain(connected).collect();
                 let excluded = is_impossible(&mut self.graph, &roots, &role, deadline);
                 if excluded == Some(true) {
-                    factor.nature = Nature::Excluded;
+                    factor.nature = FactorKind::Excluded;
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Factors that cannot vanish.
 
 use super::generators::{Angle, Generators, Kind};
-use super::{Nature, Role};
+use super::{FactorKind, Role};
 use crate::tolerances::HOLDS;
 use daelight_algebra::real::Univariate;
 use daelight_algebra::{Budget, Monomial, Polynomial, RBig, integer, squarefree};
@@ -55,17 +55,17 @@ pub(super) fn nature(
     graph: &Graph,
     expr: ExprId,
     role: &dyn Fn(SymbolId) -> Role,
-) -> Nature {
+) -> FactorKind {
     let symbols = Walker::new().symbols(graph, &[expr]);
     let moves = symbols.iter().any(|&symbol| role(symbol) == Role::Variable);
     if !moves && !symbols.is_empty() {
-        Nature::Parameter
+        FactorKind::Parameter
     } else if excludes_zero(p, generators, graph, role)
         || has_real_zero(p, generators, graph, role) == Some(false)
     {
-        Nature::NeverZero
+        FactorKind::NeverZero
     } else {
-        Nature::Variable
+        FactorKind::Variable
     }
 }
 

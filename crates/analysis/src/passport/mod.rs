@@ -36,7 +36,7 @@ use crate::singular_loci::{
     singular_loci,
 };
 use crate::stall::stall_is_singular;
-use crate::structure::StructurallySingular;
+use crate::structure::{StructurallySingular, Structure};
 use freedom::freedom_is_real;
 use numerical::numerical_part;
 use std::sync::Arc;
@@ -106,21 +106,60 @@ fn jet_of(point: &Result<ConsistentPoint, NoPoint>) -> Option<&TaylorJet> {
     }
 }
 
-/// A point with what the series tell there, and the request with the order that they needed.
+/// A point with what structure and series tell there, and the request with the order that they needed.
 struct Looked {
     request: Request,
     point: Result<ConsistentPoint, NoPoint>,
     numerical: Result<NumericalPart, String>,
+    structural: Option<Result<StructuralPart, StructurallySingular>>,
+    /// Whether the structure holds, so that the point was found stage by stage.
+    has_stages: bool,
 }
 
-/// Finds the point and looks at the series, with higher orders as long as they are too short.
-fn look(
+/// Finds the point by the structure where it holds, and looks at structure and series there.
+fn look(system: &System, request: &Request, deadline: Instant) -> Looked {
+    let is_square = system.equations().n_equations() == system.equations().n_unknowns();
+    let structure = is_square.then(|| system.structure().cloned().map_err(Clone::clone));
+    let generic = BlockForm::written(system).map(|form| form.anywhere_in(system).singular);
+    let sound = structure.as_ref().and_then(|found| found.as_ref().ok());
+    let index = sound.map_or(2, Structure::structural_index);
+    let holds = generic.as_ref().is_some_and(Vec::is_empty);
+    let offsets = sound.filter(|_| holds).map(StageOffsets::of);
+    let has_stages = offsets.is_some();
+    let (request, point, mut numerical) = at_point(system, offsets, index, request, deadline);
+    let found = numerical.as_ref().ok().filter(|_| point.is_ok());
+    let dof = found.and_then(NumericalPart::degrees_of_freedom);
+    let structural = structure.map(|structure| {
+        structure.map(|structure| {
+            let generic = generic.unwrap_or_default();
+            let (time, jet) = (request.time, jet_of(&point));
+            StructuralPart::new(system, structure, generic, time, jet, dof, deadline)
+        })
+    });
+    if let (Some(Ok(part)), Ok(numbers)) = (&structural, &mut numerical) {
+        numbers.look_around(system, &point, &request, part);
+    }
+    Looked {
+        request,
+        point,
+        numerical,
+        structural,
+        has_stages,
+    }
+}
+
+/// The point and what the series tell there, with higher orders as long as they are too short; also the request that this took.
+fn at_point(
     system: &System,
     offsets: Option<StageOffsets<'_>>,
     index: usize,
     request: &Request,
     deadline: Instant,
-) -> Looked {
+) -> (
+    Request,
+    Result<ConsistentPoint, NoPoint>,
+    Result<NumericalPart, String>,
+) {
     // The reduction needs two orders more than the strangeness index, and one more shows that ranks stay.
     let mut request = request.clone();
     request.order = request.order.max(index + 3).clamp(5, MAX_ORDER);
@@ -138,11 +177,7 @@ fn look(
         point = consistent_point(system, offsets, &request);
         numerical = numerical_part(system, &point, &request, deadline);
     }
-    Looked {
-        request,
-        point,
-        numerical,
-    }
+    (request, point, numerical)
 }
 
 /// The singular loci, with their kinds; these can be looked for beside any jet.
@@ -177,6 +212,106 @@ fn constraints_behind(system: &System, source: &Source<'_>, limit: usize) -> Vec
     hidden
 }
 
+/// What there is to judge: a point, or what the search for one ended at. The matrices of a linear system need no point.
+fn evidence(
+    system: &System,
+    staged: Option<&Structure>,
+    point: &Result<ConsistentPoint, NoPoint>,
+    point_matters: bool,
+) -> Evidence {
+    match point {
+        Ok(_) => Evidence::Point,
+        Err(_) if !point_matters => Evidence::Point,
+        Err(NoPoint::Stalled { row, .. }) if stall_is_singular(system, staged, row) => {
+            Evidence::SingularStage
+        }
+        Err(_) => Evidence::None,
+    }
+}
+
+/// Why ranks that make a point regular tell nothing: along a jet inside a set such as x^2 = 0 the constraint vanishes from
+/// the matrices, but not from the model.
+fn vanishes_inside_a_set(
+    system: &System,
+    part: &NumericalPart,
+    point: &ConsistentPoint,
+) -> Option<String> {
+    let directions = part.is_special().then(|| part.directions()).flatten()?;
+    (!freedom_is_real(system, point, &directions)).then(|| {
+        "ranks leave directions open that the equations do not: a constraint vanishes together with its derivatives"
+            .to_string()
+    })
+}
+
+/// A point with what its verdict rests on.
+struct Weighed<'a> {
+    request: Request,
+    deadline: Instant,
+    point: Result<ConsistentPoint, NoPoint>,
+    structural: Option<Result<StructuralPart, StructurallySingular>>,
+    numerical: Result<NumericalPart, String>,
+    linear: Option<LinearSystem<'a>>,
+    verdict: PointVerdict,
+}
+
+impl<'a> Weighed<'a> {
+    /// Finds the point, asks all deciders and weighs what they say.
+    fn new(system: &'a System, request: &Request) -> Self {
+        let deadline = Instant::now() + request.budget;
+        let Looked {
+            request,
+            point,
+            numerical,
+            structural,
+            has_stages,
+        } = look(system, request, deadline);
+        let equations = system.equations();
+        let size = equations.n_equations().max(equations.n_unknowns());
+        let is_small = size <= MAX_NUMERICAL;
+        let linear = is_small.then(|| LinearSystem::new(system).ok()).flatten();
+        // The matrices of a linear system are the same at all points of a time.
+        let point_matters = linear.is_none();
+        let staged = structural.as_ref().and_then(|part| part.as_ref().ok());
+        let staged = staged.filter(|_| has_stages).map(|part| &part.structure);
+        let evidence = evidence(system, staged, &point, point_matters);
+        let mut verdict = verdict(request.time, evidence, structural.as_ref(), &numerical);
+        if let (PointVerdict::Regular, Ok(part), Ok(point), true) =
+            (&verdict, &numerical, &point, point_matters)
+            && let Some(because) = vanishes_inside_a_set(system, part, point)
+        {
+            verdict = PointVerdict::Unknown { because };
+        }
+        Self {
+            request,
+            deadline,
+            point,
+            structural,
+            numerical,
+            linear,
+            verdict,
+        }
+    }
+
+    /// Takes note of a determinant that is 0 by algebra.
+    fn vanishes(&mut self, because: String) {
+        if self.verdict == PointVerdict::Regular {
+            self.verdict = PointVerdict::Unknown { because };
+        }
+    }
+
+    /// Looks for expressions at the edge of their domain, which make the point singular.
+    fn look_at_edges(&mut self, system: &System) -> Vec<Edge> {
+        let edges = match &self.point {
+            Ok(point) => edges(system, self.request.time, &point.jet),
+            Err(_) => Vec::new(),
+        };
+        if !edges.is_empty() {
+            self.verdict = PointVerdict::Singular { kind: None };
+        }
+        edges
+    }
+}
+
 impl Passport {
     /// The jet at which matrices are evaluated: the consistent one, or the best that was reached.
     pub fn jet(&self) -> Option<&TaylorJet> {
@@ -187,98 +322,37 @@ impl Passport {
     ///
     /// The budget of the request bounds all of the work, not the search for the point alone.
     pub fn new(system: &System, request: &Request) -> Self {
-        let deadline = Instant::now() + request.budget;
-        let equations = system.equations();
-        let (m, n) = (equations.n_equations(), equations.n_unknowns());
-        let structure = (m == n).then(|| system.structure().cloned().map_err(Clone::clone));
-        let generic = BlockForm::written(system).map(|form| form.anywhere_in(system).singular);
-        let offsets = match (&structure, &generic) {
-            (Some(Ok(structure)), Some(singular)) if singular.is_empty() => {
-                Some(StageOffsets::of(structure))
-            }
-            _ => None,
-        };
-        let has_stages = offsets.is_some();
-        let index = match &structure {
-            Some(Ok(structure)) => structure.structural_index(),
-            _ => 2,
-        };
-        let Looked {
-            request,
-            point,
-            mut numerical,
-        } = look(system, offsets, index, request, deadline);
-        let structural = structure.map(|structure| {
-            structure.map(|structure| {
-                let generic = generic.unwrap_or_default();
-                let dof = numerical.as_ref().ok().and_then(|part| {
-                    let indices = part.decision.outcome.indices()?;
-                    let square = indices.differentiation_index.is_some() && point.is_ok();
-                    square.then_some(indices.strangeness.n_differential)
-                });
-                let (time, jet) = (request.time, jet_of(&point));
-                StructuralPart::new(system, structure, generic, time, jet, dof, deadline)
-            })
-        });
-        if let (Some(Ok(part)), Ok(numbers)) = (&structural, &mut numerical) {
-            numbers.look_around(system, &point, &request, part);
-        }
-        let mut linear = None;
-        if n.max(m) <= MAX_NUMERICAL {
-            linear = LinearSystem::new(system).ok();
-        }
-        // The matrices of a linear system are the same at all points of a time.
-        let point_matters = linear.is_none();
-        let staged = structural.as_ref().and_then(|part| part.as_ref().ok());
-        let staged = staged.filter(|_| has_stages).map(|part| &part.structure);
-        let evidence = match &point {
-            Ok(_) => Evidence::Point,
-            Err(_) if !point_matters => Evidence::Point,
-            Err(NoPoint::Stalled { row, .. }) if stall_is_singular(system, staged, row) => {
-                Evidence::SingularStage
-            }
-            Err(_) => Evidence::None,
-        };
-        let mut verdict = verdict(request.time, evidence, structural.as_ref(), &numerical);
-        // Along a jet inside a set such as x^2 = 0 the constraint vanishes from the matrices, but not from the model.
-        if let (PointVerdict::Regular, Ok(part), Ok(point), true) =
-            (&verdict, &numerical, &point, point_matters)
-            && part.is_special()
-            && let Some(directions) = part.directions()
-            && !freedom_is_real(system, point, &directions)
-        {
-            verdict = PointVerdict::Unknown {
-                because: "ranks leave directions open that the equations do not: a constraint vanishes together with its derivatives"
-                    .to_string(),
-            };
-        }
+        let mut weighed = Weighed::new(system, request);
         let (mut hidden, mut loci, mut blocks) = (Vec::new(), Vec::new(), None);
-        if let Some(source) = source_of(structural.as_ref()) {
-            let limit = match numerical.as_ref().map(|part| &part.decision.outcome) {
-                Ok(Outcome::Regular(answer)) if verdict == PointVerdict::Regular => {
-                    answer.indices.strangeness.index
-                }
+        if let Some(source) = source_of(weighed.structural.as_ref()) {
+            let limit = match (&weighed.numerical, &weighed.verdict) {
+                (Ok(part), PointVerdict::Regular) => part.most_differentiations(),
                 _ => usize::MAX,
             };
-            let found = loci_beside(system, &source, &request, jet_of(&point), deadline);
-            if let (PointVerdict::Regular, Some(because)) = (&verdict, found.vanishing) {
-                verdict = PointVerdict::Unknown { because };
+            let found = loci_beside(
+                system,
+                &source,
+                &weighed.request,
+                jet_of(&weighed.point),
+                weighed.deadline,
+            );
+            hidden = constraints_behind(system, &source, limit);
+            if let Some(because) = found.vanishing {
+                weighed.vanishes(because);
             }
             (loci, blocks) = (found.loci, Some(Arc::new(found.blocks)));
-            hidden = constraints_behind(system, &source, limit);
         }
-        let edges = match &point {
-            Ok(point) => edges(system, request.time, &point.jet),
-            Err(_) => Vec::new(),
-        };
-        if !edges.is_empty() {
-            verdict = PointVerdict::Singular { kind: None };
-        }
-        // Where no equation is redundant there are no conditions to check, and the canonical form is not needed.
-        let has_conditions = numerical.as_ref().is_ok_and(|part| {
-            part.along_the_jet()
-                .is_none_or(|i| i.strangeness.n_redundant > 0)
-        });
+        let edges = weighed.look_at_edges(system);
+        let Weighed {
+            request,
+            deadline,
+            point,
+            structural,
+            numerical,
+            linear,
+            verdict,
+        } = weighed;
+        let has_conditions = numerical.as_ref().is_ok_and(NumericalPart::has_conditions);
         Self {
             time: request.time,
             point,
@@ -288,18 +362,30 @@ impl Passport {
             loci,
             blocks,
             linear: linear.map(|mut linear| {
-                LinearPart::new(
-                    &mut linear,
-                    request.time,
-                    &verdict,
-                    request.order,
-                    has_conditions,
-                )
+                let (time, order) = (request.time, request.order);
+                LinearPart::new(&mut linear, time, &verdict, order, has_conditions)
             }),
             verdict,
             edges,
             budget_reached: Instant::now() > deadline,
         }
+    }
+
+    /// The verdict of the passport alone, and the condition of the derivative array at a regular point: without formulas where they decide
+    /// nothing, and without their kinds.
+    pub fn verdict_at(system: &System, request: &Request) -> (PointVerdict, Option<f64>) {
+        let mut weighed = Weighed::new(system, request);
+        weighed.look_at_edges(system);
+        if weighed.verdict == PointVerdict::Regular
+            && let Some(source) = source_of(weighed.structural.as_ref())
+            && let Some(because) = singular_loci(system, &source, None, weighed.deadline).vanishing
+        {
+            weighed.vanishes(because);
+        }
+        let regular = weighed.numerical.as_ref().ok();
+        let regular = regular.filter(|_| weighed.verdict == PointVerdict::Regular);
+        let condition = regular.and_then(|part| part.condition);
+        (weighed.verdict, condition)
     }
 
     /// All index notions, where the point is regular.

@@ -6,7 +6,7 @@ use super::structural::StructuralPart;
 use super::{MAX_NUMERICAL, jet_of};
 use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
 use crate::dae::{Regularity, beside};
-use crate::decide::{Decision, Outcome, Question, decide};
+use crate::decide::{Decision, IndexQuestion, Outcome, Sharper, decide};
 use crate::fullness::Fullness;
 use crate::initial::{
     ArrayFault, ConsistentPoint, ConstraintArray, Finder, Limits, MAX_DENSE_ROWS, NoPoint, Pin,
@@ -72,6 +72,28 @@ impl NumericalPart {
     pub(super) fn is_special(&self) -> bool {
         let redundant = |indices: &Indices| indices.strangeness.n_redundant > 0;
         self.kind.is_some() || self.along_the_jet().is_some_and(redundant)
+    }
+
+    /// Degrees of freedom, where the ranks give a differentiation index.
+    pub(super) fn degrees_of_freedom(&self) -> Option<usize> {
+        let indices = self.decision.outcome.indices()?;
+        (indices.differentiation_index)
+            .is_some()
+            .then_some(indices.strangeness.n_differential)
+    }
+
+    /// How often equations have to be differentiated until all constraints show; unlimited where that is not known.
+    pub(super) fn most_differentiations(&self) -> usize {
+        match &self.decision.outcome {
+            Outcome::Regular(answer) => answer.indices.strangeness.index,
+            _ => usize::MAX,
+        }
+    }
+
+    /// Whether redundant equations may put conditions on f, so that the canonical form is needed to check them.
+    pub(super) fn has_conditions(&self) -> bool {
+        let along = self.along_the_jet();
+        along.is_none_or(|indices| indices.strangeness.n_redundant > 0)
     }
 
     /// Why 1-fullness or the chain contradict the indices, if they do.
@@ -151,6 +173,34 @@ fn consistent_series_beside(
     array.matrix_series(&jet, order).ok()
 }
 
+/// Decides a question, and once more with neighbours on the constraints where the first answer may change with them: those
+/// off the constraints refute no index, and confirm no critical point. Also the series at those neighbours.
+fn decide_on_constraints(
+    question: IndexQuestion<'_>,
+    sharper: Sharper<'_>,
+    beside: impl Fn(usize) -> Option<MatrixSeries>,
+) -> (Decision, Vec<MatrixSeries>) {
+    let decision = decide(&question);
+    if !decision.outcome.may_change() {
+        return (decision, Vec::new());
+    }
+    let consistent: Vec<MatrixSeries> = (0..N_NEIGHBOURS).filter_map(beside).collect();
+    let on_constraints = |i: usize| consistent.get(i).cloned();
+    let decision = match consistent.len() >= FEWEST_NEIGHBOURS {
+        true => decide(&IndexQuestion {
+            neighbour: &on_constraints,
+            off_constraints: Some(question.neighbour),
+            sharper,
+            ..question
+        }),
+        false => decide(&IndexQuestion {
+            sharper,
+            ..question
+        }),
+    };
+    (decision, consistent)
+}
+
 /// Builds the series of E and B at a point and asks for the index notions.
 pub(super) fn numerical_part(
     system: &System,
@@ -183,40 +233,24 @@ pub(super) fn numerical_part(
     };
     let sizes = nominal(system);
     let neighbour = |i: usize| series_beside(system, sides, jet, request.time, order, i);
+    let beside = |i: usize| {
+        let time = request.time;
+        consistent_series_beside(system, sides, jet, time, order, i, deadline)
+    };
     let sharper = || match point {
         Ok(point) if Instant::now() < deadline => sharper_series(system, point, order),
         _ => None,
     };
-    let question = Question {
+    let question = IndexQuestion {
         relative_error,
         nominal: Some(&sizes),
         neighbour: &neighbour,
-        ..Question::new(&series)
+        ..IndexQuestion::new(&series)
     };
-    let mut decision = decide(&question);
-    // Neighbours off the constraints refute no index, and confirm no critical point.
-    let may_change = decision.outcome.may_change();
-    let mut consistent = Vec::new();
-    if point.is_ok() && may_change {
-        consistent.extend((0..N_NEIGHBOURS).filter_map(|which| {
-            consistent_series_beside(system, sides, jet, request.time, order, which, deadline)
-        }));
-    }
+    let consistent = |i: usize| point.as_ref().ok().and_then(|_| beside(i));
+    let (decision, consistent) = decide_on_constraints(question, &sharper, consistent);
     let on_constraints = |i: usize| consistent.get(i).cloned();
     let is_on_constraints = consistent.len() >= FEWEST_NEIGHBOURS;
-    if is_on_constraints {
-        decision = decide(&Question {
-            neighbour: &on_constraints,
-            off_constraints: Some(&neighbour),
-            sharper: &sharper,
-            ..question
-        });
-    } else if may_change {
-        decision = decide(&Question {
-            sharper: &sharper,
-            ..question
-        });
-    }
     let scaled = decision.scaling.apply(&series);
     let fullness = Fullness::new(
         &DerivativeArray::new(&scaled, relative_error),

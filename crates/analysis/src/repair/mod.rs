@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use daelight_analysis::System;
-//! use daelight_analysis::repair::{Budget, Names, Repair, repair};
+//! use daelight_analysis::repair::{Names, Repair, RepairBudget, repair};
 //! use daelight_analysis::structure::Structure;
 //! use daelight_lang::{Options, load};
 //!
@@ -22,7 +22,7 @@
 //! let names = Names::of_system(&system);
 //! let parameters = system.parameters().values();
 //! let Repair::Repaired(repaired) =
-//!     repair(system.equations(), &structure, parameters, None, &names, &Budget::default())
+//!     repair(system.equations(), &structure, parameters, None, &names, &RepairBudget::default())
 //! else {
 //!     panic!("this one is easy");
 //! };
@@ -37,7 +37,7 @@ mod null;
 mod repaired;
 mod work;
 
-pub use repaired::{Extra, Lift, Origin, Repaired, Step, StepKind, Suspect, Term};
+pub use repaired::{EquationOrigin, Extra, Lift, RepairStep, Repaired, StepKind, Suspect, Term};
 
 use crate::dae::BlockForm;
 use crate::elimination::Reduced;
@@ -65,7 +65,7 @@ pub fn repair(
     parameters: &[f64],
     point: Option<&dyn Fn(Symbol) -> f64>,
     names: &Names<'_>,
-    budget: &Budget,
+    budget: &RepairBudget,
 ) -> Repair {
     let form = BlockForm::new(equations, structure, parameters);
     let blocks = form.anywhere(point);
@@ -73,7 +73,7 @@ pub fn repair(
     if blocks.singular.is_empty() {
         if let Some(&block) = blocks.unclear.first() {
             return Repair::Unknown {
-                because: Failure::RankUnclear {
+                because: NotRepaired::RankUnclear {
                     n: structure.blocks()[block].equations.len(),
                 },
                 steps: Vec::new(),
@@ -102,7 +102,7 @@ pub fn repair(
             Err(because) => first = first.or(Some((because, work.into_steps()))),
         }
     }
-    let (because, steps) = first.unwrap_or((Failure::NoStep, Vec::new()));
+    let (because, steps) = first.unwrap_or((NotRepaired::NoStep, Vec::new()));
     Repair::Unknown { because, steps }
 }
 
@@ -123,16 +123,16 @@ pub enum Repair {
     /// It is not known how, or whether at all.
     Unknown {
         /// What stood in the way.
-        because: Failure,
+        because: NotRepaired,
         /// The steps that were taken before, in the user's names.
-        steps: Vec<Step>,
+        steps: Vec<RepairStep>,
     },
 }
 
 /// Why a structure was not repaired.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum NotRepaired {
     /// The rank of a block is undecided at all jets, has no value there, or the block is too large and badly conditioned.
     RankUnclear {
         /// Number of equations of the block.
@@ -163,7 +163,7 @@ pub enum Failure {
     Budget(&'static str),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for NotRepaired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RankUnclear { n } => {
@@ -198,7 +198,7 @@ impl fmt::Display for Failure {
 
 /// Limits of a repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Budget {
+pub struct RepairBudget {
     /// Most steps.
     pub steps: usize,
     /// Most nodes that are added to the expression graph.
@@ -211,7 +211,7 @@ pub struct Budget {
     pub deadline: Option<Instant>,
 }
 
-impl Default for Budget {
+impl Default for RepairBudget {
     /// Enough for a dozen equations mixed by functions of the state, and for more with constant factors. To use it up
     /// takes about a second.
     fn default() -> Self {

@@ -2,7 +2,7 @@
 
 use super::fraction::{Fractions, simplified};
 use super::jets::{Jets, Zero};
-use super::{Budget, Failure};
+use super::{NotRepaired, RepairBudget};
 use crate::tolerances::ROUNDING;
 use daelight_expr::{ExprId, Graph, Node, ReverseSweep, Walker};
 use daelight_lang::{Symbol, Symbols};
@@ -31,15 +31,15 @@ impl Algebra {
     }
 
     /// Whether the budget of nodes or of time is used up.
-    pub fn check_size(&self) -> Result<(), Failure> {
+    pub fn check_size(&self) -> Result<(), NotRepaired> {
         if self
             .deadline
             .is_some_and(|deadline| Instant::now() > deadline)
         {
-            return Err(Failure::Budget("time"));
+            return Err(NotRepaired::Budget("time"));
         }
         if self.graph.len() > self.max_nodes {
-            return Err(Failure::Budget("nodes of expressions"));
+            return Err(NotRepaired::Budget("nodes of expressions"));
         }
         Ok(())
     }
@@ -98,11 +98,11 @@ impl Algebra {
 pub(super) fn left_null_vectors(
     algebra: &mut Algebra,
     matrix: &[Vec<ExprId>],
-    budget: &Budget,
-) -> Result<Vec<Vec<ExprId>>, Failure> {
+    budget: &RepairBudget,
+) -> Result<Vec<Vec<ExprId>>, NotRepaired> {
     let n = matrix.len();
     if n > budget.block {
-        return Err(Failure::BlockTooLarge {
+        return Err(NotRepaired::BlockTooLarge {
             n,
             most: budget.block,
         });
@@ -165,7 +165,7 @@ fn numbers(graph: &Graph, matrix: &[Vec<ExprId>]) -> Option<Vec<Vec<f64>>> {
 }
 
 /// The same for numbers, whose differences do not tell what cancelled in them: their rank is decided by `linalg`.
-fn null_vectors_of_numbers(mut rows: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, Failure> {
+fn null_vectors_of_numbers(mut rows: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, NotRepaired> {
     let n = rows.len();
     let mut scales = Vec::with_capacity(n);
     for row in &mut rows {
@@ -176,12 +176,12 @@ fn null_vectors_of_numbers(mut rows: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, Fai
         row.iter_mut().for_each(|entry| *entry /= scale);
         scales.push(scale);
     }
-    let unclear = |_| Failure::RankUnclear { n };
+    let unclear = |_| NotRepaired::RankUnclear { n };
     let mut qr = Qr::new();
     let matrix = Mat::from_fn(n, n, |i, j| rows[i][j]);
     qr.factor(matrix.view()).map_err(unclear)?;
     let decision = qr.rank(&ThresholdRule::with_error(1.0, ROUNDING));
-    let rank = decision.decided().ok_or(Failure::RankUnclear { n })?;
+    let rank = decision.decided().ok_or(NotRepaired::RankUnclear { n })?;
     let mut basis = Mat::zeros(n, n - rank);
     qr.left_null_basis(rank, basis.view_mut())
         .map_err(unclear)?;
@@ -263,13 +263,13 @@ fn subtract(
 }
 
 /// Puts zero for the entries that test zero.
-fn test_row(algebra: &Algebra, row: &mut [ExprId], zero: ExprId) -> Result<(), Failure> {
+fn test_row(algebra: &Algebra, row: &mut [ExprId], zero: ExprId) -> Result<(), NotRepaired> {
     let zeros = algebra.zeros(row);
     for (entry, found) in row.iter_mut().zip(zeros) {
         match found {
             Zero::Yes => *entry = zero,
             Zero::No => {}
-            Zero::Unclear => return Err(Failure::ZeroUnclear),
+            Zero::Unclear => return Err(NotRepaired::ZeroUnclear),
         }
     }
     Ok(())

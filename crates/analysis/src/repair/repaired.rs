@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// An equation as written that another one was made from, and how often it was differentiated for that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Origin {
+pub struct EquationOrigin {
     /// Position of the equation before the repair.
     pub equation: usize,
     /// The highest derivative of it that entered.
@@ -59,7 +59,7 @@ pub enum StepKind {
 
 /// A step of a repair.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct RepairStep {
     /// What was done.
     pub kind: StepKind,
     /// The same in the user's names.
@@ -98,9 +98,9 @@ pub struct Extra {
 pub struct Repaired {
     pub(super) equations: Equations,
     pub(super) structure: Structure,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<RepairStep>,
     pub(super) suspects: Vec<Suspect>,
-    pub(super) origins: Vec<Vec<Origin>>,
+    pub(super) origins: Vec<Vec<EquationOrigin>>,
     pub(super) extra: Vec<Extra>,
     pub(super) n_written: usize,
     pub(super) parameters: Vec<f64>,
@@ -119,7 +119,7 @@ impl Repaired {
     }
 
     /// What was done, in order.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[RepairStep] {
         &self.steps
     }
 
@@ -135,7 +135,7 @@ impl Repaired {
     }
 
     /// The equations as written that an equation comes from; none for the definition of a new unknown.
-    pub fn origins(&self, equation: usize) -> &[Origin] {
+    pub fn origins(&self, equation: usize) -> &[EquationOrigin] {
         &self.origins[equation]
     }
 

@@ -22,6 +22,7 @@ use crate::initial::{
 use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
 use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
+use crate::tolerances::{FAR_OFF, LARGEST_DENSE};
 use conflict::{Judge, Resolution};
 use daelight_expr::{Fault, FaultKind, Walker};
 use daelight_lang::Symbol;
@@ -143,9 +144,6 @@ pub enum Outcome {
 const MAX_EXTRA: usize = 10;
 /// Values that differ by less than this, relative to their sizes, are the same solution.
 const SAME: f64 = 1e-6;
-/// The equations as written hold at a jet when their relative residuals are below this: at a singular point values are
-/// known to the root of the rounding.
-const HOLDS: f64 = 1e-6;
 /// Sizes of the disturbances from which other solutions are looked for, in units of nominal.
 const SPREAD: [f64; 6] = [0.3, 1.0, 2.0, 3.0, 0.6, 1.5];
 /// How many starts are tried for [`Others::All`] and [`Others::Glance`].
@@ -163,8 +161,6 @@ const MARGIN: f64 = 0.03;
 pub const ON_LOCUS: f64 = 1e-5;
 /// Part of the budget that a glance at other solutions may take.
 const GLANCE: f64 = 0.1;
-/// Most rows of an array that is solved once more with twice the digits.
-const MAX_SHARP_ROWS: usize = 400;
 /// Farthest that a value may move by that, relative to its size.
 const SHARP_MOVE: f64 = 1e-8;
 
@@ -351,7 +347,7 @@ impl Search<'_> {
                     }
                     before = [before[1], now];
                 }
-                Err(NoPoint::Stalled { residual, .. }) if residual > HOLDS => return order,
+                Err(NoPoint::Stalled { residual, .. }) if residual > FAR_OFF => return order,
                 Err(_) => return order.saturating_sub(1).max(wanted),
             }
         }
@@ -623,7 +619,7 @@ impl Search<'_> {
             .map(|equation| Row::Equation { equation, order: 0 });
         let rows: Vec<Row> = written.chain(request.conditions.iter().copied()).collect();
         // Where a row vanishes with all its derivatives, only the residual itself can be read.
-        let small = |r: &(f64, f64)| r.0 < HOLDS || r.1.abs() < HOLDS * HOLDS;
+        let small = |r: &(f64, f64)| r.0 < FAR_OFF || r.1.abs() < FAR_OFF * FAR_OFF;
         [Some(jet), in_order.as_ref()]
             .into_iter()
             .flatten()
@@ -749,7 +745,7 @@ impl Search<'_> {
             .and_then(|structure| structure.offsets().equation.iter().max().copied());
         // Without a structure the point satisfies as many orders as its derivatives need.
         let order = point.order + deepest.unwrap_or(0);
-        if n * (order + 1) > MAX_SHARP_ROWS || self.out_of_time() {
+        if n * (order + 1) > LARGEST_DENSE || self.out_of_time() {
             return point;
         }
         let mut longer = point.jet.clone();

@@ -8,7 +8,7 @@ use super::random::{self, Disguise, Planted, Random, Shape, System};
 use daelight_analysis::chain::{Chain, kind_of_point};
 use daelight_analysis::reduction::Conclusion;
 use daelight_analysis::scaling::Scaling;
-use daelight_analysis::{Indices, Outcome, Question, decide};
+use daelight_analysis::{IndexQuestion, Indices, Outcome, decide};
 use std::ops::AddAssign;
 
 /// Taylor coefficients given: index 5 needs 6.
@@ -126,9 +126,9 @@ fn examine(system: &System, t: f64, judge: impl Fn(&Outcome) -> Option<bool>) ->
     let sharp = system.at(t, ORDER);
     let series = random::round(&sharp);
     let neighbour = |i: usize| Some(system.rounded_at(t + 0.01 * (1.0 + i as f64), ORDER));
-    let question = Question {
+    let question = IndexQuestion {
         neighbour: &neighbour,
-        ..Question::new(&series)
+        ..IndexQuestion::new(&series)
     };
     let decision = decide(&question);
     let mut rates = Rates {
@@ -147,7 +147,7 @@ fn examine(system: &System, t: f64, judge: impl Fn(&Outcome) -> Option<bool>) ->
     let outcome = match decision.outcome {
         Outcome::Regular(_) => decision.outcome,
         _ => {
-            let question = Question {
+            let question = IndexQuestion {
                 sharper: &|| Some(sharp.clone()),
                 ..question
             };
@@ -378,9 +378,9 @@ fn noise_in_the_coefficients_is_accounted_for() {
             let system =
                 System::regular(&mut random, case % 2 == 0, disguise(10.0, 2.0, Shape::Far));
             let series = random::perturbed(&system.rounded_at(0.0, ORDER), noise, &mut random);
-            let question = Question {
+            let question = IndexQuestion {
                 relative_error: noise,
-                ..Question::new(&series)
+                ..IndexQuestion::new(&series)
             };
             let outcome = decide(&question).outcome;
             rate.count::<Option<&Indices>>(outcome.indices().map(Some), Some(&system.indices));
@@ -402,7 +402,7 @@ fn consistent_directions_satisfy_the_constraints() {
         let mut random = Random::new(seed);
         let system = System::regular(&mut random, seed % 2 == 0, plain);
         let series = system.rounded_at(0.0, ORDER);
-        let Outcome::Regular(answer) = decide(&Question::new(&series)).outcome else {
+        let Outcome::Regular(answer) = decide(&IndexQuestion::new(&series)).outcome else {
             panic!("seed {seed} is undecided");
         };
         let directions = answer.consistent_directions.expect("the reduction decided");

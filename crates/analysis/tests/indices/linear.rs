@@ -10,7 +10,7 @@ use daelight_analysis::chain::{Chain, Kind, kind_of_point};
 use daelight_analysis::decide::Support;
 use daelight_analysis::fullness::Fullness;
 use daelight_analysis::scaling::Scaling;
-use daelight_analysis::{Because, MatrixSeries, Outcome, Question, Stage, decide};
+use daelight_analysis::{Because, IndexQuestion, MatrixSeries, Outcome, Stage, decide};
 use daelight_linalg::Mat;
 
 /// Coefficients of a polynomial in t, lowest first.
@@ -56,7 +56,7 @@ const T: Polynomial = &[0.0, 1.0];
 fn check(problem: &Problem, points: &[f64], expected: [usize; 5], nu: Option<usize>) {
     for &t in points {
         let series = problem.at(t);
-        let decision = decide(&Question::new(&series));
+        let decision = decide(&IndexQuestion::new(&series));
         let indices = match &decision.outcome {
             Outcome::Regular(answer) => {
                 assert_eq!(answer.support, Support::ReductionAndArray);
@@ -194,9 +194,9 @@ fn rank_change_at_zero_is_a_critical_point() {
     check(&problem, &[-1.0, 0.25, 3.0], [1, 0, 2, 0, 0], Some(2));
     let series = problem.at(0.0);
     let neighbour = |i: usize| Some(problem.at(0.01 * (1.0 + i as f64)));
-    let question = Question {
+    let question = IndexQuestion {
         neighbour: &neighbour,
-        ..Question::new(&series)
+        ..IndexQuestion::new(&series)
     };
     match decide(&question).outcome {
         Outcome::Critical {
@@ -213,11 +213,11 @@ fn rank_change_at_zero_is_a_critical_point() {
         Ok(Some(Kind::RankDrop(0)))
     );
     // Without neighbours nothing is claimed.
-    let outcome = decide(&Question::new(&series)).outcome;
+    let outcome = decide(&IndexQuestion::new(&series)).outcome;
     let because = Because::CriticalUnconfirmed { level: 0 };
     assert!(matches!(outcome, Outcome::Unknown { because: b } if b == because));
     // Nor with too few coefficients to see the change, although the array alone would be sure of mu = 0.
-    let short = decide(&Question::new(&series.truncated(1)));
+    let short = decide(&IndexQuestion::new(&series.truncated(1)));
     assert_eq!(short.array.conclusion.map(|s| s.index), Ok(0));
     let because = Because::SeriesTooShort { order: 2 };
     assert!(matches!(short.outcome, Outcome::Unknown { because: b } if b == because));
@@ -234,7 +234,7 @@ fn empty_rectangular_and_not_finite_input_has_an_outcome() {
             for order in [0, 1, 4] {
                 let c = Mat::from_fn(m, n, |_, _| value);
                 let series = MatrixSeries::constant(c.clone(), c, order).expect("shapes");
-                let outcome = decide(&Question::new(&series)).outcome;
+                let outcome = decide(&IndexQuestion::new(&series)).outcome;
                 if !value.is_finite() && m * n > 0 {
                     assert!(
                         matches!(

@@ -10,7 +10,7 @@ use daelight_analysis::array::DerivativeArray;
 use daelight_analysis::chain::{Kind, kind_of_point};
 use daelight_analysis::fullness::{Fullness, condition};
 use daelight_analysis::scaling::Scaling;
-use daelight_analysis::{MatrixSeries, Outcome, Question, decide};
+use daelight_analysis::{IndexQuestion, MatrixSeries, Outcome, decide};
 use daelight_linalg::Mat;
 use std::ops::{Add, Mul, Sub};
 
@@ -281,9 +281,9 @@ fn index_five_by_every_notion() {
     ] {
         let series = series(&solution(t));
         let neighbour = |i: usize| Some(self::series(&solution(t + 0.01 * (1.0 + i as f64))));
-        let question = Question {
+        let question = IndexQuestion {
             neighbour: &neighbour,
-            ..Question::new(&series)
+            ..IndexQuestion::new(&series)
         };
         let decision = decide(&question);
         let Outcome::Regular(answer) = &decision.outcome else {
@@ -386,9 +386,9 @@ fn critical_jets_have_their_published_kinds() {
                     n_unknown += 1;
                 }
             }
-            let question = Question {
+            let question = IndexQuestion {
                 neighbour: &neighbour,
-                ..Question::new(&point)
+                ..IndexQuestion::new(&point)
             };
             match (decide(&question).outcome, kind) {
                 (Outcome::Regular(answer), None) => {
@@ -468,9 +468,9 @@ fn no_wrong_answer_close_to_singular_times() {
                 let t = singular + side * 10_f64.powi(-power);
                 let point = series(&solution(t));
                 let neighbour = |i: usize| Some(series(&solution(t + 0.01 * (1.0 + i as f64))));
-                let doubles = Question {
+                let doubles = IndexQuestion {
                     neighbour: &neighbour,
-                    ..Question::new(&point)
+                    ..IndexQuestion::new(&point)
                 };
                 // The same jet in double-double, from the text of the model.
                 let sharper = || {
@@ -479,7 +479,7 @@ fn no_wrong_answer_close_to_singular_times() {
                     let jet: Vec<Vec<f64>> = (0..ORDER + 2).map(row).collect();
                     Some(system.sharpen(t, &jet).ok()?.series)
                 };
-                let both = Question {
+                let both = IndexQuestion {
                     sharper: &sharper,
                     ..doubles
                 };

@@ -33,7 +33,7 @@ pub fn whole_number(text: &str) -> Result<usize, String> {
 
 /// A duration such as `10s`, `500ms` or `2min`; a bare number means seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = with_unit(text, &[("ms", 1e-3), ("min", 60.0), ("s", 1.0)]);
+    let seconds = with_unit(text, &[("ms", 0.001), ("min", 60.0), ("s", 1.0)]);
     let usable = |seconds: &f64| (0.0..1e9).contains(seconds);
     match seconds.filter(usable) {
         Some(seconds) => Ok(Duration::from_secs_f64(seconds)),

@@ -6,8 +6,8 @@ use super::solve::{
     exit_status, refuse_at_start, refuse_unbalanced, requested_times, times_outside,
 };
 use super::values::{Lines, write_rows};
-use crate::cli::{SolveArgs, joined_names};
-use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
+use crate::cli::{ModelArgs, SolveArgs, joined_names};
+use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal};
 use daelight::hybrid::{Taken, TakesRows, solve_sampled};
 use daelight::{NamedRows, NoRun, SolveOptions, record};
 use daelight_analysis::System;
@@ -28,15 +28,7 @@ pub fn solve(
 ) -> Ended {
     let asked = &arguments.model;
     let stop_when = arguments.stop_when.as_deref();
-    if model
-        .stop_when
-        .is_some_and(|stop| stop.kind != StopKind::Condition)
-    {
-        return Err(terminal.usage(
-            "--stop-when needs a condition where a model has events",
-            "say from which side: `x > 1` ends the run where x rises to 1, `x < 1` where it falls to it",
-        ));
-    }
+    needs_condition(model, terminal)?;
     let picture = Picture::wanted(&arguments.picture.file).map_err(|w| terminal.wrong(w))?;
     let span = daelight::span_of_run(system, &options);
     let progress = ProgressLine::new(span.0, span.1, terminal);
@@ -47,11 +39,8 @@ pub fn solve(
     };
     let in_document = asked.json && (arguments.save_at.is_some() || arguments.points.is_some());
     let is_wanted = in_document || asked.out.is_some() || picture.is_some();
-    let times = match is_wanted {
-        true => requested_times(system, (span.0, span.1, span.1), arguments),
-        false => Vec::new(),
-    };
-    let with_events = is_wanted && arguments.save_at.is_none();
+    let times = is_wanted.then(|| requested_times(system, (span.0, span.1, span.1), arguments));
+    let times = times.unwrap_or_default();
     // Lines are written as they come, where nobody else looks at the values and they come in the order of the file.
     let is_alone = picture.is_none() && !in_document && arguments.sensitivity.is_empty();
     let mut lines = match &asked.out {
@@ -60,7 +49,7 @@ pub fn solve(
     };
     let taken = Taken {
         times: &times,
-        with_events,
+        with_events: is_wanted && arguments.save_at.is_none(),
         told_only: !asked.json,
         sink: lines.as_mut().map(|lines| lines as &mut dyn TakesRows),
     };
@@ -70,31 +59,23 @@ pub fn solve(
         progress.clear();
     }
     let (solution, rows) = found.map_err(|(mode, no_run)| {
-        let is_told = matches!(no_run, NoRun::NotSquare) && !asked.json;
-        let told = is_told.then(|| refuse_unbalanced(model, terminal));
-        if let Some(status) = told.flatten() {
-            return status;
-        }
-        let system = mode.as_deref().unwrap_or(system);
-        refuse_at_start(system, no_run, &options, asked, terminal)
+        let of = (model, mode.as_deref().unwrap_or(system));
+        refuse(of, no_run, &options, asked, terminal)
     })?;
     let mut report = record::hybrid(model, &solution, stop_when);
     let outside = times_outside(span, arguments);
-    report.warnings.extend(notes.into_iter().chain(outside));
+    (report.warnings).extend(notes.into_iter().chain(outside));
     let of = (model, system);
-    let is_asked = arguments.estimate_error;
-    let left = options.after(began);
+    let (left, is_asked) = (options.after(began), arguments.estimate_error);
     daelight::add_estimate_with_events(&mut report, of, &left, &solution, is_asked);
-    let derivatives = match arguments.sensitivity.is_empty() {
-        true => None,
-        false => {
-            let names = joined_names(&arguments.sensitivity);
-            let found = daelight::sensitivities_with_events(model, system, &options, &names);
-            let found = found.map_err(|diagnostic| terminal.refuse(*diagnostic, &model.sources))?;
-            record::add_sensitivities(&mut report, system, &found.1);
-            Some(found.1)
-        }
-    };
+    let mut derivatives = None;
+    if !arguments.sensitivity.is_empty() {
+        let names = joined_names(&arguments.sensitivity);
+        let found = daelight::sensitivities_with_events(model, system, &options, &names);
+        let found = found.map_err(|diagnostic| terminal.refuse(*diagnostic, &model.sources))?;
+        record::add_sensitivities(&mut report, system, &found.1);
+        derivatives = Some(found.1);
+    }
     let mut status = exit_status(report.status);
     if is_wanted {
         let taken = rows.map_err(|message| terminal.usage(&message, "choose times within the run"));
@@ -106,23 +87,59 @@ pub fn solve(
             if let Some(found) = &derivatives {
                 found.add_columns(&mut taken);
             }
-            let (names, rows) = &taken;
-            report.samples = in_document.then(|| table_value(names, rows));
-            match (&asked.out, lines) {
-                (Some(path), Some(lines)) => lines.finish(names, path, terminal),
-                (Some(path), None) => write_rows(path, names, rows, terminal),
-                (None, _) => Ok(()),
-            }
+            report.samples = in_document.then(|| table_value(&taken.0, &taken.1));
+            write(asked, lines, &taken, terminal)
         });
         status = written.err().unwrap_or(status);
     }
-    if asked.out.as_deref() == Some(Path::new(STANDARD_OUTPUT)) {
-        terminal.aside(&terminal::solve(&report, system.name()));
-        return Ok(status);
-    }
     let text = |report: &_| terminal::solve(report, system.name());
-    terminal.print(&report, text, asked.json, None)?;
+    match asked.out.as_deref() == Some(Path::new(STANDARD_OUTPUT)) {
+        true => terminal.aside(&text(&report)),
+        false => terminal.print(&report, text, asked.json, None)?,
+    }
     Ok(status)
+}
+
+/// Writes values to the file asked for, if their lines are not there already.
+fn write(
+    asked: &ModelArgs,
+    lines: Option<Lines>,
+    (names, rows): &NamedRows,
+    terminal: &Terminal,
+) -> Result<(), Status> {
+    match (&asked.out, lines) {
+        (Some(path), Some(lines)) => lines.finish(names, path, terminal),
+        (Some(path), None) => write_rows(path, names, rows, terminal),
+        (None, _) => Ok(()),
+    }
+}
+
+/// A number to stop at says nothing of the side from which an event is to be met.
+fn needs_condition(model: &Model, terminal: &Terminal) -> Result<(), Status> {
+    match model.stop_when {
+        Some(stop) if stop.kind != StopKind::Condition => Err(terminal.usage(
+            "--stop-when needs a condition where a model has events",
+            "say from which side: `x > 1` ends the run where x rises to 1, `x < 1` where it falls to it",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Says why a model, or the mode in which it failed, does not run.
+fn refuse(
+    (model, system): (&Model, &System),
+    no_run: NoRun,
+    options: &SolveOptions,
+    asked: &ModelArgs,
+    terminal: &Terminal,
+) -> Status {
+    if matches!(no_run, NoRun::NotSquare)
+        && !asked.json
+        && let Some(status) = refuse_unbalanced(model, terminal)
+    {
+        return status;
+    }
+    refuse_at_start(system, no_run, options, asked, terminal)
 }
 
 /// Values over time, by their units; both sides of an event are drawn as a step.

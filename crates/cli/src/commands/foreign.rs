@@ -428,6 +428,16 @@ fn ending(run: &GuestRun, to: f64) -> (&'static str, &'static str, String) {
     }
 }
 
+/// That an FMU breaks the rules of FMI.
+fn broken_rules(fmu: &ForeignFmu) -> Option<String> {
+    let errors = fmu.diagnostics.iter();
+    let n = errors.filter(|d| d.severity == Severity::Error).count();
+    let places = count(n, "place");
+    (n > 0).then(|| {
+        format!("The FMU breaks the rules of FMI in {places}; `daelight check` shows them.")
+    })
+}
+
 /// Writes and prints what came of a run.
 fn report(
     arguments: &SolveArgs,
@@ -445,21 +455,8 @@ fn report(
     let names: Vec<String> = names.collect();
     let to = arguments.to.or(said.experiment[1]).unwrap_or(f64::NAN);
     let (status, reason, message) = ending(&run, to);
-    let mut warnings = run.messages.clone();
-    let n_errors = fmu
-        .diagnostics
-        .iter()
-        .filter(|d| d.severity == Severity::Error);
-    match n_errors.count() {
-        0 => {}
-        n => warnings.insert(
-            0,
-            format!(
-                "The FMU breaks the rules of FMI in {}; `daelight check` shows them.",
-                count(n, "place")
-            ),
-        ),
-    }
+    let mut warnings: Vec<String> = broken_rules(fmu).into_iter().collect();
+    warnings.extend(run.messages.iter().cloned());
     let moves_by_steps = !arguments.input.is_empty() && !said.takes_rates;
     warnings.extend(moves_by_steps.then(|| {
         "The FMU takes no rates of its inputs: each rests within a step at the mean of both ends; more --points make steps shorter."

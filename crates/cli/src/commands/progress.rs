@@ -127,7 +127,7 @@ impl StageLine {
     }
 
     /// Tells the stage.
-    pub fn tell(&self, progress: daelight_singular::Progress) {
+    pub fn tell(&self, progress: daelight_singular::SearchProgress) {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage_text(progress);
     }
 }
@@ -142,7 +142,7 @@ impl Drop for StageLine {
     }
 }
 
-fn stage_text(progress: daelight_singular::Progress) -> String {
+fn stage_text(progress: daelight_singular::SearchProgress) -> String {
     let word = progress.stage.word();
     match progress.total {
         0 | 1 => word.to_string(),
@@ -194,8 +194,9 @@ impl CountLine {
 fn count_line(done: usize, n: usize, new: usize, elapsed: Duration) -> String {
     const WIDTH: usize = 30;
     let full = (WIDTH * done) / n.max(1);
-    let rate = new as f64 / elapsed.as_secs_f64().max(1e-9);
-    let left = (n - done) as f64 / rate.max(1e-9);
+    let seconds = elapsed.as_secs_f64().max(f64::EPSILON);
+    let rate = new as f64 / seconds;
+    let left = (n - done) as f64 * seconds / new.max(1) as f64;
     format!(
         "[{}{}] {done} of {n} points, {rate:.0} per second, {left:.0} s left",
         "#".repeat(full),
@@ -238,8 +239,9 @@ mod tests {
 
     #[test]
     fn the_stage_tells_its_parts() {
-        let stage = daelight_singular::Stage::Pieces;
-        let text = |done, total| stage_text(daelight_singular::Progress { stage, done, total });
+        let stage = daelight_singular::SearchStage::Pieces;
+        let text =
+            |done, total| stage_text(daelight_singular::SearchProgress { stage, done, total });
         assert_eq!(text(3, 24), "pieces: 3 of 24");
         assert_eq!(text(0, 1), "pieces");
     }

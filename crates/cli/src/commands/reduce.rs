@@ -4,7 +4,7 @@ use super::models::{load_system, refuse_time};
 use crate::cli::{ReduceArgs, ReduceForm, ReduceMethod};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::{Place, Relations};
-use daelight_analysis::index_reduction::{Form, Method};
+use daelight_analysis::index_reduction::{Form, ReduceBy};
 use daelight_lang::{Code, Diagnostic};
 use std::time::Instant;
 
@@ -22,9 +22,9 @@ pub fn reduce(arguments: &ReduceArgs, terminal: &Terminal) -> Ended {
     };
     let system = load_system(model, (arguments.at, Relations::Modes), terminal)?;
     let method = match arguments.method {
-        ReduceMethod::Dummy => Method::Dummy,
-        ReduceMethod::Strangeness => Method::Strangeness,
-        ReduceMethod::Minimal => Method::Minimal,
+        ReduceMethod::Dummy => ReduceBy::Dummy,
+        ReduceMethod::Strangeness => ReduceBy::Strangeness,
+        ReduceMethod::Minimal => ReduceBy::Minimal,
     };
     let form = match arguments.form {
         ReduceForm::Implicit => Form::Implicit,

@@ -6,7 +6,7 @@ use super::progress::StageLine;
 use crate::cli::{ModelArgs, Names, SingularArgs};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight_show::{picture, terminal};
-use daelight_singular::{Kept, Limits, Question};
+use daelight_singular::{Kept, Question, SearchLimits};
 
 pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Ended {
     let wanted = Picture::wanted(&arguments.picture).map_err(|wrong| terminal.wrong(wrong))?;
@@ -18,10 +18,10 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Ended {
         on_curves: arguments.curves,
         paths_locked: false,
     };
-    let limits = Limits {
+    let limits = SearchLimits {
         time: arguments.time_budget,
         memory: arguments.memory_budget,
-        ..Limits::default()
+        ..SearchLimits::default()
     };
     let loaded = load_model(&arguments.model, daelight::Relations::Kinks, terminal)?;
     let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;

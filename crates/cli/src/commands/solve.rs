@@ -19,8 +19,8 @@ use std::time::Instant;
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
 
-/// Most points that are written.
-const MAX_POINTS: usize = 10_000_000;
+/// Most points that are written, of a run or of a sweep, whose rows are kept for the summary and the picture.
+pub(super) const MAX_POINTS: usize = 10_000_000;
 
 /// Integrates a model, by constant steps if they are asked for.
 pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {

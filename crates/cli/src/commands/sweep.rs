@@ -3,7 +3,7 @@
 use super::models::{asks_for_least_norm, options as options_of};
 use super::plot::Picture;
 use super::progress::{CountLine, StageLine, interrupt_by_ctrl_c};
-use super::solve::check_numbers;
+use super::solve::{MAX_POINTS, check_numbers};
 use super::sweep_picture;
 use super::values::{Format, check_ending};
 use crate::cli::{Method, OnSingularity, SweepArgs};
@@ -20,9 +20,6 @@ use daelight_show::terminal;
 use daelight_show::{Table, columns_json, columns_parquet};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
-
-/// Most points of one command: its rows are kept until the end, for the summary and the picture.
-const MOST_ROWS: usize = 10_000_000;
 
 pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> own::Ended {
     let model = &arguments.model;
@@ -47,11 +44,14 @@ pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> own::Ended {
     terminal.note(&sweep.notes());
     let n_points = sweep.points().len();
     let range = shard.map_or(0..n_points, |shard| shard.range(n_points));
-    if range.len() > MOST_ROWS {
+    if range.len() > MAX_POINTS {
         let n = range.len();
         return Err(terminal.usage(
-            &format!("there are {n} points, and {MOST_ROWS} are measured in one go"),
-            &format!("measure them in parts: --shard 1/{}", n.div_ceil(MOST_ROWS)),
+            &format!("there are {n} points, and {MAX_POINTS} are measured in one go"),
+            &format!(
+                "measure them in parts: --shard 1/{}",
+                n.div_ceil(MAX_POINTS)
+            ),
         ));
     }
     let out = model.out.as_deref();
@@ -175,7 +175,7 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
                 budget: Some(wanted.budget),
                 ..Default::default()
             },
-            limits: daelight_singular::Limits {
+            limits: daelight_singular::SearchLimits {
                 time: wanted.budget,
                 ..Default::default()
             },

@@ -5,8 +5,8 @@
 use super::{Driver, HybridEnd, ROUNDING};
 use crate::estimate::TOLD;
 use crate::observe::WayBack;
-use crate::record::JUMP;
 use crate::solve::{SAFETY, Solution};
+use crate::tolerances::SAME;
 use daelight_analysis::initial::TaylorJet;
 use daelight_expr::{ExprId, Jet, JetEvaluator, Side, Signal, Tape, Walker};
 use daelight_integrate::Trajectory;
@@ -77,7 +77,7 @@ impl Past {
         let first = leg.series(&mut jet, begins)?[0];
         // What is zero but for what the run may be off by does not jump.
         let least = TOLD / SAFETY * most * self.size.max(first.abs());
-        if (first - before).abs() > (JUMP * first.abs().max(before.abs())).max(least) {
+        if (first - before).abs() > (SAME * first.abs().max(before.abs())).max(least) {
             self.jumps.push_back((begins + self.by, first));
         }
         let mut from = begins;

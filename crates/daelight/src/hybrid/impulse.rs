@@ -4,7 +4,7 @@
 //! `docs/theory/hybrid.md`.
 
 use super::{HybridEnd, MAX_ROUNDS, ROUNDING};
-use crate::record::JUMP;
+use crate::tolerances::SAME;
 use daelight_analysis::initial::MAX_DENSE_ROWS;
 use daelight_analysis::{Evaluator, System};
 use daelight_linalg::{Lu, Mat};
@@ -81,9 +81,9 @@ pub(super) fn jump(
     // The part of the run that is no jump is no step either.
     let n_steps = index.saturating_sub(1).max(1);
     let go = |h| steps(system, &is_differentiated, (time, from), (n_steps, h));
-    let (first, _) = go(JUMP * span).ok_or(NoJump::NoLimit)?;
-    let (second, before) = go(0.5 * JUMP * span).ok_or(NoJump::NoLimit)?;
-    let (third, after) = go(0.25 * JUMP * span).ok_or(NoJump::NoLimit)?;
+    let (first, _) = go(SAME * span).ok_or(NoJump::NoLimit)?;
+    let (second, before) = go(0.5 * SAME * span).ok_or(NoJump::NoLimit)?;
+    let (third, after) = go(0.25 * SAME * span).ok_or(NoJump::NoLimit)?;
     // Halving the step halves what is left, after each of the steps; anything else is no jump of the model: positions that do
     // not meet are brought together by velocities that grow without bound.
     let mut boundless = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn jump(
         let size = from[at % n].abs().max(third[at].abs()).max(1.0);
         let early = (second[at] - first[at]).abs();
         let late = (third[at] - second[at]).abs();
-        if late > 0.75 * early + JUMP * size {
+        if late > 0.75 * early + SAME * size {
             boundless.push(at % n);
         }
     }
@@ -114,7 +114,7 @@ pub(super) fn jump(
     let grows = |u: usize| after[u].abs() > 1.5 * before[u].abs();
     let has_impulse = |u: usize| {
         let sizes = [before[u].abs(), after[u].abs()];
-        !is_differentiated[u] && sizes[1] > JUMP * span && sizes[1] > 0.75 * sizes[0]
+        !is_differentiated[u] && sizes[1] > SAME * span && sizes[1] > 0.75 * sizes[0]
     };
     let boundless: Vec<usize> = (0..n).filter(|&u| has_impulse(u) && grows(u)).collect();
     let mut impulses = vec![0.0; n];
@@ -130,7 +130,7 @@ pub(super) fn jump(
         values,
         impulses,
         products: Vec::new(),
-        h: JUMP * span,
+        h: SAME * span,
     };
     let open = way.take_work();
     let impulses = way.impulses.iter().copied().enumerate();
@@ -328,7 +328,7 @@ impl Way<'_> {
         let sizes = left.sizes.iter();
         let greatest = sizes.fold(0.0, |a: f64, b| a.max(*b));
         for size in &mut left.sizes {
-            *size = size.max(JUMP * greatest);
+            *size = size.max(SAME * greatest);
         }
         Some(left)
     }
@@ -363,7 +363,7 @@ impl Left {
     /// Whether an equation leaves more than rounding.
     fn is_open(&self, row: usize) -> bool {
         let left = self.rows[row].abs();
-        left.is_nan() || left > JUMP * self.sizes[row]
+        left.is_nan() || left > SAME * self.sizes[row]
     }
 }
 

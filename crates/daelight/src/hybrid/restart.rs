@@ -6,8 +6,8 @@ use super::scan::neighbours;
 use super::{Driver, HybridEnd, zeno};
 use crate::estimate::TOLD;
 use crate::observe::WayBack;
-use crate::record::JUMP;
 use crate::solve::unchecked;
+use crate::tolerances::SAME;
 use daelight_analysis::initial::{
     ConsistentPoint, NoPoint, Request, Row, StageOffsets, TaylorJet, consistent_point,
 };
@@ -479,7 +479,7 @@ impl Driver<'_> {
     }
 
     pub(super) fn is_jump(&self, unknown: usize, from: f64, to: f64) -> bool {
-        (to - from).abs() > JUMP * self.size(unknown, from)
+        (to - from).abs() > SAME * self.size(unknown, from)
     }
 
     /// How large an unknown is: its value, or its nominal one if that is larger.

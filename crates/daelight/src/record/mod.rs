@@ -27,7 +27,7 @@ pub use hybrid::{add_discrete_start, hybrid, modes, start_conditions};
 pub use linear::linearize;
 pub use model::equation_mathml;
 pub use page::{PageOptions, page};
-pub(crate) use run::{JUMP, met};
+pub(crate) use run::met;
 pub use run::{RefusalKind, RunRefusal, phase_warnings, refusal, solve, status_of};
 pub use sensitivity::add_sensitivities;
 pub use singular::singular;

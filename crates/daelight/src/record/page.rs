@@ -17,7 +17,7 @@ use daelight_show::record::{
 };
 use daelight_show::terminal::frame;
 use daelight_show::unit_text;
-use daelight_singular::{Kept, Limits, Question};
+use daelight_singular::{Kept, Question, SearchLimits};
 use std::time::Duration;
 
 /// What a page is made of.
@@ -218,9 +218,9 @@ fn configurations(text: &Model, options: &PageOptions) -> Result<SingularRecord,
         parameters: Kept::None,
         locked: Vec::new(),
     };
-    let limits = Limits {
+    let limits = SearchLimits {
         time: options.time_budget,
-        ..Limits::default()
+        ..SearchLimits::default()
     };
     let said = |diagnostic: Diagnostic| {
         let mut said = diagnostic.notes;

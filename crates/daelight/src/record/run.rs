@@ -3,14 +3,17 @@
 use super::spectrum::{eigenvalue_record, spectrum_words};
 use crate::floating::without_ground;
 use crate::init::lacking;
-use crate::solve::{Explained, NO_HEADWAY, NoRun, Solution};
+use crate::solve::{Explained, NoRun, Solution};
+use crate::tolerances::{SAME, SLIGHT};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{NoPoint, Request};
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
-use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
+use daelight_integrate::{
+    BudgetKind, Failure, MAX_RESIDUAL, Nature, RatioFit, StartError, StopReason,
+};
 use daelight_lang::{Code, Diagnostic, FREE, Span, StopKind};
 use daelight_show::record::{
     EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
@@ -23,8 +26,6 @@ use std::time::Instant;
 
 /// A factor this close to zero at a singular start is its locus.
 const ON_LOCUS: f64 = 1e-8;
-/// A relative change of an unknown at a switch above this is a jump.
-pub(crate) const JUMP: f64 = 1e-6;
 /// Switches that are looked at for jumps.
 const MAX_SWITCHES: usize = 1000;
 
@@ -49,7 +50,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         }
         _ => None,
     };
-    if status == "success" && !(residual < 1e-10 && finite) {
+    if status == "success" && !(residual <= MAX_RESIDUAL && finite) {
         (status, reason) = ("failure", "residual");
         message = format!(
             "the end was reached, but a constraint has the residual {residual:.1e}: the values cannot be relied on"
@@ -61,26 +62,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         Method::Radau => "radau",
         Method::Bdf => "bdf",
     };
-    let mut warnings = solution.warnings.clone();
-    warnings.extend(super::start::followed(&solution.start));
-    if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
-        warnings.push(format!("The method {method} was chosen: {reason}."));
-    }
-    if let Some(text) = solution.repair_text() {
-        warnings.push(format!("The equations were rewritten: {text}."));
-    }
-    if let Some(found) = &solution.zero_dynamics {
-        warnings.extend(phase_warnings(found));
-    }
-    // Further ahead than the run is long, an extrapolation says nothing.
-    let length = (solution.reached() - solution.from).abs();
-    if let Some(expected) = run.expected.as_ref().filter(|e| e.distance <= length) {
-        warnings.push(format!(
-            "A singularity lies ahead, at about t = {}; the run ended before it.",
-            forecast(expected.time, expected.distance),
-        ));
-    }
-    warnings.extend(impulses(system, solution));
+    let mut warnings = remarks(system, solution, method);
     if let (Some(when), "success", None) = (stop_when, status, &stopped) {
         warnings.push(never_held(when));
     }
@@ -110,17 +92,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         },
         max_constraint_residual: residual,
         residuals: run.residuals.clone(),
-        index_changes: solution
-            .singularities
-            .iter()
-            .filter(|explained| explained.found.nature == Nature::Removable)
-            .map(|explained| IndexChangeRecord {
-                time: explained.found.time,
-                what: "the index is not defined at this point; before and after it is the same"
-                    .to_string(),
-            })
-            .chain(change_of_index(&run.stop))
-            .collect(),
+        index_changes: index_changes(solution),
         switches,
         events: None,
         modes: None,
@@ -133,6 +105,32 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         warnings,
         view: None,
     }
+}
+
+/// What is to be said of a run that ended as its record tells.
+fn remarks(system: &System, solution: &Solution, method: &str) -> Vec<String> {
+    let mut remarks = solution.warnings.clone();
+    remarks.extend(super::start::followed(&solution.start));
+    if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
+        remarks.push(format!("The method {method} was chosen: {reason}."));
+    }
+    if let Some(text) = solution.repair_text() {
+        remarks.push(format!("The equations were rewritten: {text}."));
+    }
+    if let Some(found) = &solution.zero_dynamics {
+        remarks.extend(phase_warnings(found));
+    }
+    // Further ahead than the run is long, an extrapolation says nothing.
+    let length = (solution.reached() - solution.from).abs();
+    let expected = solution.run.expected.as_ref();
+    if let Some(expected) = expected.filter(|e| e.distance <= length) {
+        remarks.push(format!(
+            "A singularity lies ahead, at about t = {}; the run ended before it.",
+            forecast(expected.time, expected.distance),
+        ));
+    }
+    remarks.extend(impulses(system, solution));
+    remarks
 }
 
 /// What is said of a condition to stop at that the run did not meet.
@@ -207,6 +205,17 @@ fn zero_dynamics_record(found: &ZeroDynamics) -> ZeroDynamicsRecord {
     }
 }
 
+/// Points of a run at which no index is defined, and the change that ended it.
+fn index_changes(solution: &Solution) -> Vec<IndexChangeRecord> {
+    let passed = solution.singularities.iter();
+    let passed = passed.filter(|explained| explained.found.nature == Nature::Removable);
+    let passed = passed.map(|explained| IndexChangeRecord {
+        time: explained.found.time,
+        what: "the index is not defined at this point; before and after it is the same".to_string(),
+    });
+    passed.chain(change_of_index(&solution.run.stop)).collect()
+}
+
 /// The change of index that ended a run.
 fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
     let StopReason::IndexChange {
@@ -229,174 +238,88 @@ fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
 pub(super) type Ending = (&'static str, &'static str, String, f64);
 
 pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
-    let run = &solution.run;
-    match &run.stop {
-        StopReason::Stopped { time } if !solution.broken.is_empty() => (
-            "failure",
-            "assertion",
-            format!(
-                "the run ended at t = {}, where an assertion of the model fails: {}",
-                significant(*time),
-                solution.broken.join("; ")
-            ),
-            *time,
-        ),
-        StopReason::Stopped { time } => (
-            "success",
-            "stopped",
-            format!("stopped at t = {}", told_time(*time)),
-            *time,
-        ),
+    let stop = &solution.run.stop;
+    let (status, reason) = match stop {
+        StopReason::Stopped { .. } if !solution.broken.is_empty() => ("failure", "assertion"),
+        StopReason::Stopped { .. } => ("success", "stopped"),
+        StopReason::Interrupted => ("failure", "interrupted"),
+        StopReason::Finished => ("success", "finished"),
+        StopReason::Singularity => return singular_ending(system, solution, reached),
+        StopReason::FiniteEscape { .. } => ("singularity", "escape"),
+        StopReason::ErrorsGrow { .. } => ("failure", "errors"),
+        StopReason::AccuracyLost { .. } => ("failure", "accuracy"),
+        StopReason::Chattering {
+            leads_back: true, ..
+        } => ("failure", "chattering"),
+        StopReason::Chattering { .. } | StopReason::Meeting { .. } => ("failure", "no-side"),
+        StopReason::Ambiguous { .. } => ("failure", "ambiguous"),
+        StopReason::IndexChange { after: None, .. } | StopReason::Rewriting { .. } => {
+            ("failure", "unclear")
+        }
+        StopReason::IndexChange { .. } => ("singularity", "index_change"),
+        StopReason::Budget(_) => ("failure", "budget"),
+        StopReason::Failed { .. } => ("failure", "fault"),
+        _ => ("failure", "unknown"),
+    };
+    let (words, time) = words_of_end(system, solution, reached);
+    (status, reason, words, time)
+}
+
+/// Where a run ended, and why, in a sentence.
+fn words_of_end(system: &System, solution: &Solution, reached: f64) -> (String, f64) {
+    let from = solution.from;
+    match &solution.run.stop {
+        StopReason::Stopped { time } if !solution.broken.is_empty() => {
+            let broken = solution.broken.join("; ");
+            let when = significant(*time);
+            let words = format!(
+                "the run ended at t = {when}, where an assertion of the model fails: {broken}"
+            );
+            (words, *time)
+        }
+        StopReason::Stopped { time } => (format!("stopped at t = {}", told_time(*time)), *time),
         StopReason::Interrupted => (
-            "failure",
-            "interrupted",
             format!("interrupted at t = {reached}; what was computed up to there is kept"),
             reached,
         ),
-        StopReason::Finished => (
-            "success",
-            "finished",
-            match solution.singularities.len() {
-                0 => format!("solved from t = {} to {reached}", solution.from),
-                1 => format!(
-                    "solved from t = {} to {reached}, over a singularity",
-                    solution.from
-                ),
-                n => format!(
-                    "solved from t = {} to {reached}, over {n} singularities",
-                    solution.from
-                ),
-            },
-            reached,
-        ),
-        StopReason::Singularity => singular_ending(system, solution, reached),
-        StopReason::FiniteEscape { time, fits } => {
-            let names: Vec<String> = fits
-                .iter()
-                .map(|fit| solution.unknown_name(system, fit.unknown))
-                .collect();
+        StopReason::Finished => {
+            let over = match solution.singularities.len() {
+                0 => String::new(),
+                1 => ", over a singularity".to_string(),
+                n => format!(", over {n} singularities"),
+            };
             (
-                "singularity",
-                "escape",
-                format!(
-                    "the solution grows without bound towards t = {} ({}), although its equations stay regular",
-                    told_time(*time),
-                    names.join(", ")
-                ),
-                *time,
+                format!("solved from t = {from} to {reached}{over}"),
+                reached,
             )
         }
-        StopReason::ErrorsGrow { time, finer } => (
-            "failure",
-            "errors",
-            format!(
-                "errors take over: what was computed grows without bound towards t = {}, and with a hundredth of the tolerance {}",
-                daelight_show::short(*time),
-                match (finer - solution.from).abs() < (time - solution.from).abs() {
-                    true => format!("already towards t = {}", daelight_show::short(*finer)),
-                    false => format!("it comes to t = {}", daelight_show::short(*finer)),
-                }
-            ),
-            reached,
-        ),
+        StopReason::FiniteEscape { time, fits } => {
+            (words_of_escape(system, solution, *time, fits), *time)
+        }
+        StopReason::ErrorsGrow { time, finer } => (words_of_errors(from, *time, *finer), reached),
         StopReason::AccuracyLost {
             time,
             step,
             residual,
         } => (
-            "failure",
-            "accuracy",
             format!(
                 "the accuracy asked for cannot be kept at t = {time}: step {step:.1e}, residual {residual:.1e}; ask for less with --rtol"
             ),
             *time,
         ),
-        StopReason::Chattering {
-            time,
-            expr,
-            leads_back: true,
-        } => (
-            "failure",
-            "chattering",
-            format!(
-                "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
-                solution.expression_text(system, *expr)
-            ),
-            *time,
-        ),
-        StopReason::Chattering { time, expr, .. } => (
-            "failure",
-            "no-side",
-            format!(
-                "the run ends at t = {time}, where `{}` switches: no solution of the equations beyond it was found that begins at the values there; if unknowns jump there, let a `when` change a discrete variable and let the equations read that",
-                solution.expression_text(system, *expr)
-            ),
-            *time,
-        ),
-        StopReason::Meeting { time, expr } => (
-            "failure",
-            "no-side",
-            format!(
-                "the run ends at t = {time}, where `{}` switches: two solutions meet there and end, and not exactly one other was found to jump to; let a `when` change a discrete variable and let the equations read that",
-                solution.expression_text(system, *expr)
-            ),
-            *time,
-        ),
-        StopReason::Ambiguous { time, expr } => (
-            "failure",
-            "ambiguous",
-            format!(
-                "at t = {time} the start lies where `{}` switches, and a different solution begins on each side",
-                solution.expression_text(system, *expr)
-            ),
-            *time,
-        ),
-        StopReason::IndexChange {
-            time, after: None, ..
-        } => (
-            "failure",
-            "unclear",
-            format!(
-                "the run ended at t = {time}: the singular values of its derivative array leave no gap there, so its ranks are unknown"
-            ),
-            *time,
-        ),
-        StopReason::IndexChange { time, .. } => (
-            "singularity",
-            "index_change",
-            format!("the run ended at t = {time}: index or degrees of freedom change there"),
-            *time,
-        ),
-        StopReason::Rewriting {
-            time,
-            model_is_regular,
-        } => (
-            "failure",
-            "unclear",
-            format!(
-                "the run ended at t = {time}, where the rewritten equations are singular: {}",
-                match model_is_regular {
-                    true =>
-                        "the model itself is regular there, but no other way past this point was found",
-                    false => "whether the model itself is singular there is unknown",
-                }
-            ),
-            *time,
-        ),
+        StopReason::Chattering { time, expr, .. }
+        | StopReason::Meeting { time, expr }
+        | StopReason::Ambiguous { time, expr } => {
+            let switch = solution.expression_text(system, *expr);
+            (words_at_switch(&solution.run.stop, *time, &switch), *time)
+        }
+        StopReason::IndexChange { time, .. } | StopReason::Rewriting { time, .. } => {
+            (words_of_change(&solution.run.stop, *time), *time)
+        }
         StopReason::Budget(kind) => (
-            "failure",
-            "budget",
             format!(
                 "the run ended at t = {reached}: {}",
-                match kind {
-                    BudgetKind::Steps | BudgetKind::Time if makes_no_headway(solution) =>
-                        "the steps lead nowhere any more: a flow that stops with an infinite slope, sqrt(x) at x = 0, or \
-                         switching without end are the usual causes; stop before it with --stop-when, or make the law linear near zero",
-                    BudgetKind::Steps => "all steps are used up; allow more with --max-steps",
-                    BudgetKind::Time => "the time is used up; allow more with --budget",
-                    BudgetKind::Memory =>
-                        "its series take too much memory; ask for fewer points with --save-at",
-                }
+                words_of_budget(solution, *kind)
             ),
             reached,
         ),
@@ -405,19 +328,94 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
                 Failure::Fault(fault) => solution.explain_fault(system, fault),
                 other => other.to_string(),
             };
-            (
-                "failure",
-                "fault",
-                format!("the run ended at t = {time}: {why}"),
-                *time,
-            )
+            (format!("the run ended at t = {time}: {why}"), *time)
         }
         other => (
-            "failure",
-            "unknown",
             format!("the run ended at t = {reached}: {other:?}"),
             reached,
         ),
+    }
+}
+
+/// That a solution leaves every bound.
+fn words_of_escape(system: &System, solution: &Solution, time: f64, fits: &[RatioFit]) -> String {
+    let names = fits
+        .iter()
+        .map(|fit| solution.unknown_name(system, fit.unknown));
+    let names: Vec<String> = names.collect();
+    format!(
+        "the solution grows without bound towards t = {} ({}), although its equations stay regular",
+        told_time(time),
+        names.join(", ")
+    )
+}
+
+/// That what grows are errors: a finer run grows at another time.
+fn words_of_errors(from: f64, time: f64, finer: f64) -> String {
+    let [when, other] = [time, finer].map(daelight_show::short);
+    let it_comes = match (finer - from).abs() < (time - from).abs() {
+        true => format!("already towards t = {other}"),
+        false => format!("it comes to t = {other}"),
+    };
+    format!(
+        "errors take over: what was computed grows without bound towards t = {when}, and with a hundredth of the tolerance {it_comes}"
+    )
+}
+
+/// That a run cannot go on beyond a switch.
+fn words_at_switch(stop: &StopReason, time: f64, switch: &str) -> String {
+    match stop {
+        StopReason::Chattering {
+            leads_back: true, ..
+        } => format!(
+            "the model chatters at t = {time}: `{switch}` switches back at once, so the solution slides along the switch"
+        ),
+        StopReason::Chattering { .. } => format!(
+            "the run ends at t = {time}, where `{switch}` switches: no solution of the equations beyond it was found that begins at the values there; if unknowns jump there, let a `when` change a discrete variable and let the equations read that"
+        ),
+        StopReason::Meeting { .. } => format!(
+            "the run ends at t = {time}, where `{switch}` switches: two solutions meet there and end, and not exactly one other was found to jump to; let a `when` change a discrete variable and let the equations read that"
+        ),
+        _ => format!(
+            "at t = {time} the start lies where `{switch}` switches, and a different solution begins on each side"
+        ),
+    }
+}
+
+/// That the equations are of another kind from here on, or may be.
+fn words_of_change(stop: &StopReason, time: f64) -> String {
+    match stop {
+        StopReason::IndexChange { after: Some(_), .. } => {
+            format!("the run ended at t = {time}: index or degrees of freedom change there")
+        }
+        StopReason::Rewriting {
+            model_is_regular, ..
+        } => format!(
+            "the run ended at t = {time}, where the rewritten equations are singular: {}",
+            match model_is_regular {
+                true =>
+                    "the model itself is regular there, but no other way past this point was found",
+                false => "whether the model itself is singular there is unknown",
+            }
+        ),
+        _ => format!(
+            "the run ended at t = {time}: the singular values of its derivative array leave no gap there, so its ranks are unknown"
+        ),
+    }
+}
+
+/// What was used up, and how to allow more.
+fn words_of_budget(solution: &Solution, kind: BudgetKind) -> &'static str {
+    match kind {
+        BudgetKind::Steps | BudgetKind::Time if makes_no_headway(solution) => {
+            "the steps lead nowhere any more: a flow that stops with an infinite slope, sqrt(x) at x = 0, or \
+             switching without end are the usual causes; stop before it with --stop-when, or make the law linear near zero"
+        }
+        BudgetKind::Steps => "all steps are used up; allow more with --max-steps",
+        BudgetKind::Time => "the time is used up; allow more with --budget",
+        BudgetKind::Memory => {
+            "its series take too much memory; ask for fewer points with --save-at"
+        }
     }
 }
 
@@ -485,7 +483,7 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
     let switches = solution.run.switches.iter().map(|s| (s.time, s.expr));
     let entries = solution.run.slides.iter().map(|s| (s.from, s.expr));
     for (time, expr) in switches.chain(entries).take(MAX_SWITCHES) {
-        let aside = 1e-9 * time.abs().max(1.0);
+        let aside = f64::EPSILON.sqrt() * time.abs().max(1.0);
         let mut at = |steps: f64| reader.values(time + steps * aside).ok().flatten();
         let (Some(a), Some(b), Some(c), Some(d)) = (at(-3.0), at(-1.0), at(1.0), at(3.0)) else {
             continue;
@@ -493,7 +491,7 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
         let jumps = |&j: &usize| {
             let size = b[j].abs() + system.unknowns()[j].nominal.unwrap_or(1.0).abs();
             let smooth = (b[j] - a[j]).abs() + (d[j] - c[j]).abs();
-            (c[j] - b[j]).abs() > JUMP * size + 10.0 * smooth
+            (c[j] - b[j]).abs() > SAME * size + 10.0 * smooth
         };
         let jumped: Vec<usize> = differentiated.iter().copied().filter(jumps).collect();
         let left_out = left_out(system, &differentiated, &jumped);
@@ -559,7 +557,7 @@ fn left_out(system: &System, differentiated: &[usize], jumped: &[usize]) -> Vec<
 
 /// A time ahead, to a thousandth of how far ahead it is: a forecast is worth no more. One of a lift by 1/3 was off by 7e-5.
 fn forecast(time: f64, distance: f64) -> String {
-    let digits = -(distance * 1e-3).log10().floor() - 1.0;
+    let digits = 2.0 - distance.log10().floor();
     format!("{time:.0$}", digits.clamp(0.0, 15.0) as usize)
 }
 
@@ -579,7 +577,7 @@ fn makes_no_headway(solution: &Solution) -> bool {
     };
     let covered = (solution.reached() - middle.start).abs();
     statistics.rejected > segments.len()
-        || covered < NO_HEADWAY * (solution.reached() - solution.from).abs()
+        || covered < SLIGHT * (solution.reached() - solution.from).abs()
 }
 
 /// A direction, which has no sign of its own, with its largest component positive: rounding must not turn it about.
@@ -745,8 +743,6 @@ fn has_fixed(system: &System) -> bool {
 
 /// Says why there is no run of `model`, the name under which the user knows it.
 pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
-    let passport_words =
-        |passport: &Passport| super::analyze::warnings_of_start(system, passport).join("\n  ");
     let of_equations = matches!(
         no_run,
         NoRun::NoStart(_)
@@ -758,125 +754,32 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
     if let Some(diagnostic) = without_ground(system).filter(|_| of_equations) {
         return RunRefusal::Diagnostic(diagnostic.into());
     }
-    let source_of = |span: Span| system.sources().get(span.source).name();
-    let n_joined = (system.written().iter())
-        .filter(|equation| source_of(equation.span) == FREE)
-        .count();
-    let of_those = match n_joined {
-        0 => String::new(),
-        n => format!(", {n} of them from --free"),
-    };
-    let (kind, message, help) = match no_run {
+    let (kind, (message, help)) = match no_run {
         NoRun::Fault(diagnostic) => return RunRefusal::Diagnostic(diagnostic),
-        NoRun::NotSquare => (
+        NoRun::NotSquare => (RefusalKind::ModelAtFault, not_square(system, model)),
+        NoRun::NoStart(passport) if passport.budget_reached => {
+            let found = words_of_start(system, &passport);
+            let message = format!("no consistent start was found in time\n  {found}");
+            let help = "allow more time with --budget".to_string();
+            (RefusalKind::GaveUp, (message, help))
+        }
+        NoRun::NoStart(passport) => (RefusalKind::ModelAtFault, no_start(system, &passport)),
+        NoRun::SingularStart(passport) => (
+            RefusalKind::SingularStart,
+            singular_start(system, &passport, model),
+        ),
+        NoRun::Undetermined(passport) => (
             RefusalKind::ModelAtFault,
-            match (
-                system.equations().n_equations(),
-                system.equations().n_unknowns(),
-            ) {
-                (n, m) if n == m => format!(
-                    "the {n} equations do not match the {n} unknowns: some have too many equations, others too few"
-                ),
-                (n, m) => format!("{n} equations for {m} unknowns do not match{of_those}"),
-            },
-            match system.equations().n_equations() < system.equations().n_unknowns() {
-                true => {
-                    let missing =
-                        system.equations().n_unknowns() - system.equations().n_equations();
-                    format!(
-                        "write {} more, in the model or with --free \"NAME=EXPRESSION\"; `daelight check {model}` shows where",
-                        count(missing, "equation")
-                    )
-                }
-                false if n_joined > 0 => {
-                    "leave out --free, or an equation of the model that the others imply: what --free gives takes the place of a \
-                     missing one, and none is missing"
-                        .to_string()
-                }
-                false => format!("see `daelight check {model}` for what is too much"),
-            },
+            undetermined(system, &passport, model),
         ),
-        NoRun::NoStart(passport) if passport.budget_reached => (
-            RefusalKind::GaveUp,
-            format!(
-                "no consistent start was found in time\n  {}",
-                passport_words(&passport)
-            ),
-            "allow more time with --budget".to_string(),
-        ),
-        NoRun::NoStart(passport) => (
-            RefusalKind::ModelAtFault,
-            format!(
-                "no consistent start was found\n  {}",
-                passport_words(&passport)
-            ),
-            match &passport.point {
-                Err(NoPoint::Fault(_)) => {
-                    "start where every equation and its derivatives have a value: with other start values, or at another time with --from"
-                }
-                _ if has_fixed(system) => {
-                    "give start values closer to a consistent point, or free some that are fixed"
-                }
-                _ => "give start values closer to a consistent point, or other parameters if there is none",
-            }
-            .to_string(),
-        ),
-        NoRun::SingularStart(passport) => {
-            let kind = match &passport.verdict {
-                PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
-                _ => String::new(),
-            };
-            let locus = passport.jet().and_then(|jet| {
-                let (locus, distance) = passport.nearest_locus(system, passport.time, jet)?;
-                (distance < ON_LOCUS).then(|| locus.factor.clone())
+        NoRun::Equations(because) => {
+            let message = format!("the equations cannot be integrated as they stand: {because}");
+            let from = system.experiment().start_time.unwrap_or(0.0);
+            let help = determined_by_parameter(system, from).unwrap_or_else(|| {
+                format!("see `daelight analyze {model}` for what kind of system it is")
             });
-            let place = locus.map_or(String::new(), |factor| format!(", where {factor} = 0"));
-            (
-                RefusalKind::SingularStart,
-                format!(
-                    "the start is a singular point{kind}{place}\n  {}",
-                    passport_words(&passport)
-                ),
-                (lacking(system, &passport).or_else(|| {
-                    let name = vanished_parameter(system, passport.time)?;
-                    Some(format!(
-                        "give `{name}` another value than 0: the start is regular then"
-                    ))
-                }))
-                .unwrap_or_else(|| format!("start at another time with --from, from other values or with other parameters; `daelight init {model} --nearest-regular` finds the nearest regular start")),
-            )
+            (RefusalKind::ModelAtFault, (message, help))
         }
-        NoRun::Undetermined(passport) => {
-            let found = passport.indices().map(|all| all.strangeness);
-            let (free, implied) = found.map_or((0, 0), |s| (s.n_free, s.n_redundant));
-            let help = lacking(system, &passport)
-                .unwrap_or_else(|| format!("see `daelight analyze {model}` for what is free"));
-            let zero = vanished_parameter(system, passport.time);
-            (
-                RefusalKind::ModelAtFault,
-                format!(
-                    "the equations leave {} free, and {} from the others: no run begins",
-                    count(free, "unknown"),
-                    match implied {
-                        1 => "1 equation follows".to_string(),
-                        n => format!("{n} equations follow"),
-                    }
-                ),
-                zero.map_or(help, |name| {
-                    format!("give `{name}` another value than 0: the equations determine all unknowns then")
-                }),
-            )
-        }
-        NoRun::Equations(because) => (
-            RefusalKind::ModelAtFault,
-            format!("the equations cannot be integrated as they stand: {because}"),
-            match vanished_parameter(system, system.experiment().start_time.unwrap_or(0.0)) {
-                Some(name) => format!(
-                    "give `{name}` another value than 0: the equations determine all unknowns then"
-                ),
-                None => format!("see `daelight analyze {model}` for what kind of system it is"),
-            },
-        ),
         NoRun::BeyondData { input, data, run } => {
             let message = format!(
                 "the run from t = {} to {} leaves the data of the input `{input}`, which go from t = {} to {}",
@@ -886,26 +789,132 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 .help("end the run earlier with --to, or give data for all of it");
             return RunRefusal::Diagnostic(diagnostic.into());
         }
-        NoRun::Start(error) => (
-            RefusalKind::GaveUp,
-            error.to_string(),
-            match error {
-                StartError::StructureFails => {
-                    "start elsewhere, with other start values or another --from; where --method is radau or bdf, taylor may go on"
-                }
-                StartError::Options => "give --rtol and --atol between 0 and 1, and a finite --to",
-                StartError::Unsuitable(_) => "choose another --method, such as taylor",
-                StartError::Guess => "give every start value as a finite number",
-                _ => {
-                    "give start values closer to a consistent point; `daelight init` looks for one"
-                }
-            }
-            .to_string(),
-        ),
+        NoRun::Start(error) => {
+            let help = help_against(&error).to_string();
+            (RefusalKind::GaveUp, (error.to_string(), help))
+        }
     };
     RunRefusal::Said {
         kind,
         message,
         help,
+    }
+}
+
+/// What is wrong, and one thing to do.
+type Advice = (String, String);
+
+fn words_of_start(system: &System, passport: &Passport) -> String {
+    super::analyze::warnings_of_start(system, passport).join("\n  ")
+}
+
+/// That equations and unknowns do not match, in number or in place.
+fn not_square(system: &System, model: &str) -> Advice {
+    let equations = system.equations();
+    let (n, m) = (equations.n_equations(), equations.n_unknowns());
+    let source_of = |span: Span| system.sources().get(span.source).name();
+    let written = system.written().iter();
+    let n_joined = written.filter(|e| source_of(e.span) == FREE).count();
+    let message = match n_joined {
+        _ if n == m => format!(
+            "the {n} equations do not match the {n} unknowns: some have too many equations, others too few"
+        ),
+        0 => format!("{n} equations for {m} unknowns do not match"),
+        joined => {
+            format!("{n} equations for {m} unknowns do not match, {joined} of them from --free")
+        }
+    };
+    let help = if n < m {
+        format!(
+            "write {} more, in the model or with --free \"NAME=EXPRESSION\"; `daelight check {model}` shows where",
+            count(m - n, "equation")
+        )
+    } else if n_joined > 0 {
+        "leave out --free, or an equation of the model that the others imply: what --free gives takes the place of a \
+         missing one, and none is missing"
+            .to_string()
+    } else {
+        format!("see `daelight check {model}` for what is too much")
+    };
+    (message, help)
+}
+
+/// That no consistent start was found.
+fn no_start(system: &System, passport: &Passport) -> Advice {
+    let found = words_of_start(system, passport);
+    let help = match &passport.point {
+        Err(NoPoint::Fault(_)) => {
+            "start where every equation and its derivatives have a value: with other start values, or at another time with --from"
+        }
+        _ if has_fixed(system) => {
+            "give start values closer to a consistent point, or free some that are fixed"
+        }
+        _ => "give start values closer to a consistent point, or other parameters if there is none",
+    };
+    let message = format!("no consistent start was found\n  {found}");
+    (message, help.to_string())
+}
+
+/// That the start is singular, and where that stands.
+fn singular_start(system: &System, passport: &Passport, model: &str) -> Advice {
+    let kind = match &passport.verdict {
+        PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
+        _ => String::new(),
+    };
+    let locus = passport.jet().and_then(|jet| {
+        let (locus, distance) = passport.nearest_locus(system, passport.time, jet)?;
+        (distance < ON_LOCUS).then(|| locus.factor.clone())
+    });
+    let place = locus.map_or(String::new(), |factor| format!(", where {factor} = 0"));
+    let found = words_of_start(system, passport);
+    let message = format!("the start is a singular point{kind}{place}\n  {found}");
+    let by_parameter = || {
+        let name = vanished_parameter(system, passport.time)?;
+        Some(format!(
+            "give `{name}` another value than 0: the start is regular then"
+        ))
+    };
+    let help = lacking(system, passport).or_else(by_parameter);
+    let help = help.unwrap_or_else(|| {
+        format!("start at another time with --from, from other values or with other parameters; `daelight init {model} --nearest-regular` finds the nearest regular start")
+    });
+    (message, help)
+}
+
+/// That the equations leave unknowns free.
+fn undetermined(system: &System, passport: &Passport, model: &str) -> Advice {
+    let found = passport.indices().map(|all| all.strangeness);
+    let (free, implied) = found.map_or((0, 0), |s| (s.n_free, s.n_redundant));
+    let message = format!(
+        "the equations leave {} free, and {} from the others: no run begins",
+        count(free, "unknown"),
+        match implied {
+            1 => "1 equation follows".to_string(),
+            n => format!("{n} equations follow"),
+        }
+    );
+    let help = determined_by_parameter(system, passport.time)
+        .or_else(|| lacking(system, passport))
+        .unwrap_or_else(|| format!("see `daelight analyze {model}` for what is free"));
+    (message, help)
+}
+
+fn determined_by_parameter(system: &System, time: f64) -> Option<String> {
+    let name = vanished_parameter(system, time)?;
+    Some(format!(
+        "give `{name}` another value than 0: the equations determine all unknowns then"
+    ))
+}
+
+/// What to do where the integrator cannot start.
+fn help_against(error: &StartError) -> &'static str {
+    match error {
+        StartError::StructureFails => {
+            "start elsewhere, with other start values or another --from; where --method is radau or bdf, taylor may go on"
+        }
+        StartError::Options => "give --rtol and --atol between 0 and 1, and a finite --to",
+        StartError::Unsuitable(_) => "choose another --method, such as taylor",
+        StartError::Guess => "give every start value as a finite number",
+        _ => "give start values closer to a consistent point; `daelight init` looks for one",
     }
 }

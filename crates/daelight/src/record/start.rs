@@ -5,6 +5,7 @@ use super::analyze::{block_record, critical_record, singular_blocks};
 use crate::analyze::silent_inputs;
 use crate::init::lacking;
 use crate::solve::start::SAME_POINT;
+use crate::tolerances::SAME;
 use crate::{conflict_diagnostic, contradiction_at, missing_diagnostic, singular_diagnostic};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Row, SideChoice, TaylorJet};
@@ -35,10 +36,9 @@ pub fn condition_text(system: &System, condition: &Condition) -> String {
         Row::Value { unknown, value } => {
             let name = &system.unknowns()[unknown].name;
             // What was given is shown as given, however small.
-            let value = if value != 0.0 && value.abs() < 1e-13 {
-                format!("{value:e}")
-            } else {
-                tidy_number(value)
+            let value = match tidy_number(value) {
+                zero if zero == "0" && value != 0.0 => format!("{value:e}"),
+                tidy => tidy,
             };
             if condition.is_bound {
                 format!("{name} = {value}, its bound")
@@ -74,7 +74,7 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
     let mut adjusted = Map::new();
     for (j, unknown) in system.unknowns().iter().enumerate() {
         let (from, to) = (guess[j], jet.get(j, 0));
-        let size = from.abs().max(to.abs()).max(1e-6);
+        let size = from.abs().max(to.abs()).max(SAME);
         if unknown.start.is_some() && (to - from).abs() > SAME_POINT * size {
             let record = Value::Object(
                 [("from", from), ("to", to)]
@@ -235,7 +235,7 @@ fn notes(system: &System, start: &Start, guess: &[f64]) -> Vec<String> {
                     1 => format!("{} follows", more[0]),
                     _ => format!("{} follow", more.join(", ")),
                 },
-                start.condition_residual.max(1e-16)
+                start.condition_residual.max(f64::EPSILON / 2.0)
             ));
         }
     } else if start.n_free > 0 {
@@ -255,7 +255,7 @@ fn notes(system: &System, start: &Start, guess: &[f64]) -> Vec<String> {
                 .to_string(),
         ),
     }
-    let nearer = from_written(system, guess, &start.point.jet) * (1.0 - 1e-9);
+    let nearer = from_written(system, guess, &start.point.jet) * (1.0 - SAME_POSE);
     if (start.others.iter()).any(|other| from_written(system, guess, &other.jet) < nearer) {
         notes.push(
             "A solution on another branch is closer to the start values: `init --all` lists it with its values, and start values close to them lead there."

@@ -4,9 +4,9 @@
 //! Each is written in one of several ways that mean the same: as it is, multiplied by something that never vanishes, with its
 //! right-hand side as an unknown of its own, or between two more unknowns.
 
-use super::library::RTOL;
 use super::{Dice, SelftestOutcome};
 use crate::SolveOptions;
+use crate::tolerances::RTOL;
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{Nature, StopReason};
 use std::f64::consts::PI;

@@ -2,11 +2,11 @@
 //! of a chain of derivatives is given, so that the index changes between 1 and the length of the chain, and the solution does not.
 
 use super::families::AGREES;
-use super::library::RTOL;
 use super::random::BUDGET;
 use super::{Dice, SelftestOutcome};
 use crate::SolveOptions;
 use crate::hybrid::{HybridEnd, HybridSolution, solve_hybrid};
+use crate::tolerances::RTOL;
 use daelight_integrate::implicit::Method;
 use daelight_lang::Model;
 

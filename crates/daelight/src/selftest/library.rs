@@ -1,6 +1,7 @@
 //! The library against its references.
 
 use super::SelftestOutcome;
+use crate::tolerances::RTOL;
 use crate::{SolveOptions, built_in_models};
 use daelight_analysis::System;
 use daelight_analysis::passport::PointVerdict;
@@ -11,8 +12,6 @@ use std::time::Duration;
 
 /// The methods that every listed solution is computed by.
 const METHODS: [Method; 3] = [Method::Taylor, Method::Radau, Method::Bdf];
-/// Their relative tolerance.
-pub(super) const RTOL: f64 = 1e-8;
 /// The error that still counts as right: 100 times the tolerance.
 pub(super) const RIGHT: f64 = 1e-6;
 /// Most time for a run.

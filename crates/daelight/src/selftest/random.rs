@@ -6,9 +6,10 @@
 //! combinations of equations with coefficients that depend on the unknowns; neither changes index, degrees of freedom or
 //! solutions. One problem in five has an equation whose coefficient vanishes at a given time: a run has to end there.
 
-use super::library::{RIGHT, RTOL};
+use super::library::RIGHT;
 use super::{Dice, SelftestOutcome};
 use crate::SolveOptions;
+use crate::tolerances::RTOL;
 use daelight_analysis::passport::PointVerdict;
 use daelight_integrate::StopReason;
 use daelight_integrate::implicit::Method;
@@ -87,17 +88,23 @@ pub struct Planted {
     waves: Vec<Wave>,
 }
 
-/// The problem with this number.
-pub fn planted(number: u64) -> Planted {
-    let dice = &mut Dice(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5eed);
-    let n_core = dice.below(4);
-    let mut lengths: Vec<usize> = (0..dice.below(3)).map(|_| 1 + dice.below(4)).collect();
-    if n_core + lengths.len() == 0 {
-        lengths.push(2);
-    }
-    let n = n_core + lengths.iter().sum::<usize>();
-    let waves: Vec<Wave> = (0..n).map(|_| Wave::random(dice)).collect();
-    // What stands for unknown i in the text; combinations come later.
+/// A model whose unknowns start at their waves, and whose equations are what vanishes.
+fn model_of(waves: &[Wave], equations: &[String]) -> String {
+    let declarations = waves.iter().enumerate().map(|(i, wave)| {
+        let (start, wave) = (wave.value(0.0), wave.text());
+        format!("  Real z{i}(start = {start}); // {wave}\n")
+    });
+    let declarations: String = declarations.collect();
+    let equations: String = equations.iter().map(|e| format!("  {e} = 0;\n")).collect();
+    let experiment = format!("experiment(StartTime = 0, StopTime = {END})");
+    format!(
+        "model Planted\n{declarations}equation\n{equations}  annotation({experiment});\nend Planted;\n"
+    )
+}
+
+/// The unknowns combined at random, in turn: what stands for each in the text, and the waves of the new ones.
+fn mixed(waves: &[Wave], dice: &mut Dice) -> (Vec<String>, Vec<Wave>) {
+    let n = waves.len();
     let mut terms: Vec<String> = (0..n).map(|i| format!("z{i}")).collect();
     let mut steps = Vec::new();
     for _ in 0..if n > 1 { dice.below(n) } else { 0 } {
@@ -109,10 +116,24 @@ pub fn planted(number: u64) -> Planted {
         }
     }
     // The waves of the new unknowns: the same steps undone, the last one first.
-    let mut mixed = waves.clone();
+    let mut mixed = waves.to_vec();
     for (i, j, factor) in steps.into_iter().rev() {
         mixed[i] = mixed[i].less(factor, &mixed[j]);
     }
+    (terms, mixed)
+}
+
+/// The problem with this number.
+pub fn planted(number: u64) -> Planted {
+    let dice = &mut Dice(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5eed);
+    let n_core = dice.below(4);
+    let mut lengths: Vec<usize> = (0..dice.below(3)).map(|_| 1 + dice.below(4)).collect();
+    if n_core + lengths.len() == 0 {
+        lengths.push(2);
+    }
+    let n = n_core + lengths.iter().sum::<usize>();
+    let waves: Vec<Wave> = (0..n).map(|_| Wave::random(dice)).collect();
+    let (terms, mixed) = mixed(&waves, dice);
     // A nonlinear function of an unknown less the same of its wave: zero along the solution.
     let deviation = |i: usize, dice: &mut Dice| {
         let (z, wave) = (&terms[i], waves[i].text());
@@ -122,18 +143,15 @@ pub fn planted(number: u64) -> Planted {
             _ => format!("({z} - {wave})"),
         }
     };
+    // What is right along the solution: (rate less that of the wave), with the value less the wave.
+    let apart = |i: usize| format!("({} - {})", terms[i], waves[i].text());
+    let rate = |i: usize| format!("der({}) - {}", terms[i], waves[i].derivative_text());
     // Left minus right of every equation.
     let mut equations = Vec::with_capacity(n);
     for i in 0..n_core {
         let j = dice.below(n_core);
         let (other, factor) = (deviation(j, dice), dice.between(-0.5, 0.5));
-        equations.push(format!(
-            "der({}) - {} + ({} - {}) - ({factor})*{other}",
-            terms[i],
-            waves[i].derivative_text(),
-            terms[i],
-            waves[i].text(),
-        ));
+        equations.push(format!("{} + {} - ({factor})*{other}", rate(i), apart(i)));
     }
     let singular_time = (!lengths.is_empty() && dice.below(5) == 0).then(|| dice.between(0.4, 1.6));
     let mut first = n_core;
@@ -158,11 +176,9 @@ pub fn planted(number: u64) -> Planted {
         for k in first + 1..first + length {
             let (before, factor) = (deviation(k - 1, dice), dice.between(-1.0, 1.0));
             equations.push(format!(
-                "der({}) - {} - ({} - {}) + ({factor})*{before}",
-                terms[k - 1],
-                waves[k - 1].derivative_text(),
-                terms[k],
-                waves[k].text(),
+                "{} - {} + ({factor})*{before}",
+                rate(k - 1),
+                apart(k)
             ));
         }
         first += length;
@@ -175,27 +191,8 @@ pub fn planted(number: u64) -> Planted {
             equations[i] = format!("{} + cos(z{k})*({})", equations[i], equations[j]);
         }
     }
-    let mut text = String::from("model Planted\n");
-    for (i, wave) in mixed.iter().enumerate() {
-        writeln!(
-            text,
-            "  Real z{i}(start = {}); // {}",
-            wave.value(0.0),
-            wave.text()
-        )
-        .expect("writing to a string");
-    }
-    text.push_str("equation\n");
-    for equation in &equations {
-        writeln!(text, "  {equation} = 0;").expect("writing to a string");
-    }
-    writeln!(
-        text,
-        "  annotation(experiment(StartTime = 0, StopTime = {END}));\nend Planted;"
-    )
-    .expect("writing to a string");
     Planted {
-        text,
+        text: model_of(&mixed, &equations),
         index: lengths.iter().copied().max().unwrap_or(0),
         degrees_of_freedom: n_core,
         singular_time,

@@ -21,6 +21,7 @@ pub use solution::{Energy, Solution};
 use crate::analyze::{Place, silent_inputs};
 use crate::observe::{Interrupt, Progress};
 use crate::record::side_note;
+use crate::tolerances::{RTOL, SAME, SLIGHT};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request, Spot};
@@ -50,12 +51,6 @@ pub(crate) const START_ORDER: usize = 6;
 
 /// Part of the tolerance asked for that the steps of the series are given; it costs 8 to 18 % more of them.
 pub(crate) const SAFETY: f64 = 1e-2;
-
-/// A run that fails within this part of its span may have begun at a singular point.
-pub(crate) const NO_HEADWAY: f64 = 1e-3;
-
-/// A run that begins farther from the consistent point, relative to the sizes of its values, tells it.
-const SAME_START: f64 = 1e-6;
 
 /// An implicit method's pieces may disagree at their ends by this many tolerances.
 pub(crate) const SAME_START_TOLERANCES: f64 = 1e3;
@@ -110,7 +105,8 @@ pub struct SolveOptions {
     pub nudge: f64,
     /// What is told the time reached after every step.
     pub progress: Option<Progress>,
-    /// Whether singularities are told without their loci and kinds, which take longer than the run: for measures.
+    /// Whether singularities are told without their loci and kinds, and nothing of zero dynamics, which take longer than the run: for
+    /// measures.
     pub unexplained: bool,
     /// Whether its forces are fed to another model, so that it is an inverse one even if all of its path rests.
     pub is_inverse: bool,
@@ -118,10 +114,6 @@ pub struct SolveOptions {
 
 /// A run that seems to grow without bound is repeated with this part of its tolerance.
 const FINER: f64 = 1e-2;
-
-/// Two runs grow towards the same time if these are no farther apart than this part of the run: errors that take over do so at times
-/// that differ by the logarithm of the tolerances, tens of per cent in the kinetics tried.
-const SAME_ESCAPE: f64 = 1e-3;
 
 impl SolveOptions {
     /// The options of what follows in the time that is left of the budget, given when it began to run.
@@ -242,7 +234,7 @@ fn grows_elsewhere(
         StopReason::Budget(_) | StopReason::Interrupted => return None,
         _ => other.reached(),
     };
-    let is_same = (reached - time).abs() <= SAME_ESCAPE * (time - solution.from).abs();
+    let is_same = (reached - time).abs() <= SLIGHT * (time - solution.from).abs();
     (!is_same).then_some(reached)
 }
 
@@ -275,8 +267,8 @@ fn run_known(
         _ => finer(rtol),
     };
     let regular = setup.regular_problem(system).filter(|_| holds);
-    let (route, problem) = match regular {
-        Some(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem),
+    let (route, problem, holds) = match regular {
+        Some(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem, holds),
         None => Route::choose(system, setup, &point)?,
     };
     let point = match &route {
@@ -284,8 +276,8 @@ fn run_known(
         _ => point,
     };
     let separation = route.separation(structure);
-    let is_inverse = options.is_inverse || setup.prescribes(system);
-    let separation = separation.filter(|_| is_inverse);
+    let is_told = !options.unexplained && (options.is_inverse || setup.prescribes(system));
+    let separation = separation.filter(|_| is_told);
     let mut zero_dynamics = separation.map(|separation| {
         let start = Spot {
             time: from,
@@ -330,7 +322,7 @@ fn run_known(
     warnings.extend(found.warnings);
     let trajectory = &found.run.trajectory;
     if let Some(began) = found.route.way_back(system).jet(trajectory, from, 1) {
-        let most = SAME_START.max(SAME_START_TOLERANCES * rtol);
+        let most = SAME.max(SAME_START_TOLERANCES * rtol);
         warnings.extend(moved_by_equations(system, &point, began.values(), most));
     }
     if made_no_headway(&found.run, (from, to))
@@ -407,12 +399,12 @@ fn check_square(system: &System) -> Result<(), NoRun> {
 /// The relative tolerance asked for.
 pub(crate) fn tolerance(system: &System, options: &SolveOptions) -> f64 {
     let of_model = system.experiment().tolerance;
-    options.rtol.or(of_model).unwrap_or(1e-8)
+    options.rtol.or(of_model).unwrap_or(RTOL)
 }
 
 /// The tolerance of the steps of series for a tolerance asked for.
 fn finer(rtol: f64) -> f64 {
-    (SAFETY * rtol).max(1e-15)
+    (SAFETY * rtol).max(Method::Taylor.finest())
 }
 
 /// What the integrator is asked for.
@@ -439,7 +431,7 @@ fn made_no_headway(run: &Run, (from, to): (f64, f64)) -> bool {
             | StopReason::Failed { .. }
             | StopReason::Rewriting { .. }
     );
-    is_stuck && (reached - from).abs() <= NO_HEADWAY * (to - from).abs()
+    is_stuck && (reached - from).abs() <= SLIGHT * (to - from).abs()
 }
 
 fn is_implicit(method: Option<Method>) -> bool {
@@ -473,7 +465,7 @@ fn covered(system: &System, from: f64, to: f64) -> Result<(), NoRun> {
             continue;
         }
         let (first, last) = signal.span();
-        let slack = 1e-12 * (last - first);
+        let slack = 4096.0 * f64::EPSILON * (last - first);
         if from.min(to) < first - slack || from.max(to) > last + slack {
             return Err(NoRun::BeyondData {
                 input: input_name(system, *input),

@@ -32,7 +32,7 @@ impl Reference {
     ) -> Option<Self> {
         let straight = Straight::new(system, setup, options, from)?;
         let (point, _) = start_point(system, setup, options, from).ok()?;
-        let (route, _) = Route::choose(system, setup, &point).ok()?;
+        let (route, ..) = Route::choose(system, setup, &point).ok()?;
         let is_plain = matches!(route, Route::Reduced(_))
             && !point.structure_fails
             && point.pins.is_empty()

@@ -42,27 +42,31 @@ fn repaired(system: &System, point: &ConsistentPoint) -> Result<Box<Repaired>, N
 }
 
 impl Route {
-    /// The equations that suit a start: reduced ones where their structure holds there, rewritten ones elsewhere.
+    /// The equations that suit a start: reduced ones where their structure holds there, rewritten ones elsewhere; and whether it is
+    /// known to hold.
     pub(super) fn choose(
         system: &System,
         setup: &Setup,
         point: &ConsistentPoint,
-    ) -> Result<(Self, Problem), NoRun> {
+    ) -> Result<(Self, Problem, bool), NoRun> {
         let reduced = Self::Reduced(Arc::clone(&setup.reduced));
+        let unknown = |(route, problem)| (route, problem, false);
         match setup.problem(system) {
             Ok(problem) if !point.structure_fails && reduced.holds(system, &problem, point) => {
-                Ok((reduced, problem))
+                Ok((reduced, problem, true))
             }
-            Ok(problem) => Ok(by_repair(system, point).unwrap_or((reduced, problem))),
+            Ok(problem) => Ok(unknown(
+                by_repair(system, point).unwrap_or((reduced, problem)),
+            )),
             // Other branches of an `if` or `min` may hold at sample points than along the solution.
             Err(ProblemError::SingularJacobian { .. }) => {
                 match Problem::of_reduced_at(system, &setup.reduced, point.time, &point.jet) {
                     Ok(problem)
                         if !point.structure_fails && reduced.holds(system, &problem, point) =>
                     {
-                        Ok((reduced, problem))
+                        Ok((reduced, problem, true))
                     }
-                    _ => by_repair(system, point),
+                    _ => by_repair(system, point).map(unknown),
                 }
             }
             Err(error) => Err(NoRun::Equations(error.to_string())),

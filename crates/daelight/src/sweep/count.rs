@@ -5,7 +5,9 @@ use super::measure::{Answer, Measure, Measured};
 use super::points::SweepPoints;
 use super::{Settings, Sweep, assignments, with_set};
 use daelight_lang::{Code, Diagnostic, Model};
-use daelight_singular::{Constraints, Counted, Counter, Kept, Limits, Number, Question, number};
+use daelight_singular::{
+    Constraints, Counted, Counter, Kept, Number, Question, SearchLimits, number,
+};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -243,8 +245,8 @@ fn preparation(
     at_numbers: &Question,
     n_points: usize,
     settings: &Settings,
-) -> Result<Limits, String> {
-    let within = |time: Duration| Limits {
+) -> Result<SearchLimits, String> {
+    let within = |time: Duration| SearchLimits {
         time: time.min(settings.limits.time),
         ..settings.limits
     };

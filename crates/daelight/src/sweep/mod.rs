@@ -50,7 +50,7 @@ pub struct Settings {
     /// Where index and degrees of freedom are looked at.
     pub place: Place,
     /// How much work singular configurations may take, for each point that is asked for alone.
-    pub limits: daelight_singular::Limits,
+    pub limits: daelight_singular::SearchLimits,
     /// Coordinates that are driven from outside, for singular configurations.
     pub locked: Vec<String>,
     /// How many points are measured at the same time; by default as many as there are processors.

@@ -39,7 +39,8 @@ impl Course<'_> {
         let is_spaced = self.n_since >= self.method.stride(self.selection.is_some());
         if is_spaced {
             self.n_since = 0;
-            self.trend.record(target, self.stages.solver());
+            let varies = self.monitor.varying_blocks();
+            self.trend.record(target, self.stages.solver(), varies);
         }
         let segment = Segment {
             centre: self.time,

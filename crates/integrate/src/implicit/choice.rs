@@ -113,7 +113,7 @@ fn choose(
         return Ok(choice.by_series(run));
     };
     let stuck = run.stop.clone();
-    course.choice = Some(choice);
+    course.choice = Some(Box::new(choice));
     let stop = match course.take_over(0, 0, run, true) {
         Some(stop) => stop,
         None => match course.begin_trial() {
@@ -266,7 +266,7 @@ impl<'p> Choice<'p> {
 
     /// The completed equations, if an implicit method can take the problem at a tolerance.
     fn completed(&self, rtol: f64) -> Option<Completed> {
-        let takes = (1e-13..1.0).contains(&rtol) && !self.is_closed;
+        let takes = Method::Radau.can_keep(rtol) && !self.is_closed;
         let completed = takes.then(|| {
             Completed::new(
                 self.problem.equations(),

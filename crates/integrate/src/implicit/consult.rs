@@ -30,6 +30,9 @@ const FORECAST_STEPS: usize = 100;
 /// The series run at least as tight as this, whatever was asked: times of singular points depend on it.
 const TIGHT: f64 = 1e-10;
 
+/// The part of the way that series lead off.
+const LED_OFF: f64 = 1e-3;
+
 /// The series look at least this far behind a failure, relative to the time or to this part of what is left.
 const REACH: f64 = 1e-6;
 
@@ -56,24 +59,29 @@ pub(super) struct Checkpoint {
 
 impl Course<'_> {
     pub(super) fn remember(&mut self) {
+        let mut series = self.least_checkpoint().unwrap_or_default();
+        series.clone_from(&self.series);
         self.checkpoints.push(Checkpoint {
             time: self.time,
-            series: self.series.clone(),
+            series,
             n_segments: self.trajectory.segments().len(),
             n_points: self.trajectory.points().len(),
         });
-        if self.checkpoints.len() <= N_CHECKPOINTS {
-            return;
+    }
+
+    /// Takes out what has to go before another one is kept, if there are as many as there may be.
+    ///
+    /// The first and the last ones stay; of the others the one goes that leaves the least gap, seen from here.
+    fn least_checkpoint(&mut self) -> Option<Vec<f64>> {
+        if self.checkpoints.len() < N_CHECKPOINTS {
+            return None;
         }
-        // The first and the last ones stay; of the others the one that leaves the least gap, seen from here, goes.
         let gap = |k: usize| {
-            let time = |k: usize| self.checkpoints[k].time;
+            let time = |k: usize| self.checkpoints.get(k).map_or(self.time, |kept| kept.time);
             (time(k + 1) - time(k - 1)).abs() / (self.time - time(k)).abs()
         };
-        let least = (1..=N_CHECKPOINTS - N_BACK).min_by(|&a, &b| gap(a).total_cmp(&gap(b)));
-        if let Some(least) = least {
-            self.checkpoints.remove(least);
-        }
+        let least = (1..=N_CHECKPOINTS - N_BACK).min_by(|&a, &b| gap(a).total_cmp(&gap(b)))?;
+        Some(self.checkpoints.remove(least).series)
     }
 
     /// What follows from the end of a leg; the reason if the run ends.
@@ -286,7 +294,7 @@ impl Course<'_> {
     /// come through.
     pub(super) fn led_off(&mut self, start: &Start) -> Option<Result<Option<StopReason>, Failure>> {
         let mut options = self.options.clone();
-        options.t_end = self.time + 1e-3 * (self.options.t_end - self.time);
+        options.t_end = self.time + LED_OFF * (self.options.t_end - self.time);
         options.order = None;
         options.watch = None;
         let run = taylor::solve(self.problem, start, &options).ok()?;

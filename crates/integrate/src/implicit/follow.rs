@@ -39,7 +39,7 @@ impl Course<'_> {
                 failure = Some(why);
                 f64::INFINITY
             });
-            let factor = 0.9 * error.max(1e-10).powf(exponent);
+            let factor = 0.9 * error.max(f64::MIN_POSITIVE).powf(exponent);
             if error <= 1.0 {
                 let event = self.accept(target);
                 self.step = Some(h * factor.clamp(0.3, 3.0));

@@ -13,7 +13,7 @@ use crate::watch::sides::{Way, leads_to};
 use daelight_analysis::{Completed, FirstOrder};
 use daelight_stiff as stiff;
 use std::cmp::Ordering;
-use stiff::Stepper;
+use stiff::{FINEST, Stepper};
 
 /// A piece may be off by this many tolerances between the ends of a step.
 const BETWEEN: f64 = 10.0;
@@ -35,11 +35,55 @@ const COARSEST: f64 = 3e-8;
 /// steps of five on the ring modulator and medical Akzo Nobel.
 const FIVE_STAGES: f64 = 1e-4;
 
-/// Steps are never asked for more digits than these.
-pub const FINEST: f64 = 1e-14;
-
 /// Highest derivatives of differential unknowns are not carried on: this many times their tolerance serves.
 const RELAXED: f64 = 1e3;
+
+/// A state whose derivative is the highest one of its unknown.
+struct End {
+    unknown: usize,
+    /// Its place in a point, and the factor of the derivative's coefficient.
+    state: usize,
+    slope: f64,
+    /// One over its tolerance, as a coefficient.
+    weight: f64,
+}
+
+/// Room for what a step is looked at between its ends.
+#[derive(Default)]
+pub(super) struct Between {
+    /// The method's own polynomial at the nodes, `[node][unknown]`, and at one of them with all of its unknowns.
+    nodes: Vec<f64>,
+    own: Vec<f64>,
+    /// The piece at a node, and the unknowns in which both differ.
+    values: Vec<f64>,
+    differs: Vec<bool>,
+    replaced: Vec<usize>,
+    /// Those of them that follow from the states.
+    followers: Vec<usize>,
+    /// Whether each unknown is a state of this leg.
+    is_state: Vec<bool>,
+}
+
+impl Between {
+    fn know_states(&mut self, n: usize, states: &[(usize, usize)]) {
+        self.is_state.clear();
+        self.is_state.resize(n, false);
+        for &(unknown, order) in states {
+            self.is_state[unknown] |= order == 0;
+        }
+    }
+
+    /// Makes room for n unknowns, and for those of the method.
+    fn fit(&mut self, n: usize, n_own: usize) {
+        self.nodes.resize(N_NODES * n, 0.0);
+        self.own.resize(n_own, 0.0);
+        self.values.resize(n, 0.0);
+        self.differs.clear();
+        self.differs.resize(n, false);
+        self.replaced.clear();
+        self.followers.clear();
+    }
+}
 
 impl Course<'_> {
     /// One leg of the implicit method, with the states that suit the present point.
@@ -66,6 +110,7 @@ impl Course<'_> {
         };
         let first_order = completed.with_states(&selection.states);
         let equations = first_order.equations();
+        self.room.know_states(self.problem.n(), &selection.states);
         self.selection = Some(selection);
         self.n_unchecked = 0;
         let (x, xp, atol) = self.first_values(&first_order);
@@ -256,7 +301,7 @@ impl Course<'_> {
         let mut failures = stiff::Failures::default();
         let forced = self.longest_forced().unwrap_or(f64::INFINITY);
         let mut longest = 0.0f64;
-        loop {
+        let (step, to) = loop {
             let most = self.longest_piece.unwrap_or(f64::INFINITY).min(forced);
             let natural = self.direction * stepper.step().abs().min(most);
             let (step, to) = stiff::limited(self.time, natural, end);
@@ -282,7 +327,7 @@ impl Course<'_> {
                     continue;
                 }
                 match self.join(first_order, &stepper.solved()) {
-                    Ok(true) => break,
+                    Ok(true) => break (step, to),
                     Ok(false) => {
                         self.work.rejected += 1;
                         self.longest_piece = Some(0.5 * step.abs());
@@ -295,8 +340,7 @@ impl Course<'_> {
             if let Some(kind) = self.out_of_budget() {
                 return Some(Event::Budget(kind));
             }
-        }
-        let (to, step) = (stepper.solved().t, stepper.solved().h);
+        };
         if let Some(event) = self.accept(to) {
             return Some(event);
         }
@@ -313,43 +357,51 @@ impl Course<'_> {
     ///
     /// The stages and `point` hold the projected end, and keep it.
     fn iteration_error(&mut self, time: f64) -> f64 {
-        let (n, tolerances) = (self.problem.n(), &self.options.tolerances);
+        let n = self.problem.n();
         let h = (time - self.time).abs();
-        let mut ends = vec![(0, 0.0, 0.0); n];
-        let mut size = 0.0f64;
-        for (j, (below, slope, weight)) in ends.iter_mut().enumerate() {
-            let Some(order) = self.problem.unknown_offset(j).checked_sub(1) else {
-                continue;
-            };
-            let factorial = (1..=order).map(|f| f as f64).product::<f64>();
-            let state = factorial * self.point[order * n + j].abs();
-            *below = order * n + j;
-            *slope = (order + 1) as f64;
-            *weight = factorial / (tolerances.rtol * state + tolerances.absolute(order, j));
-            size = size.max(h * self.moved[j].abs() * *slope * *weight);
-        }
+        let moved = |end: &End| h * self.moved[end.unknown].abs() * end.slope * end.weight;
+        let sizes = self.ends(&self.point).map(|end| moved(&end));
+        let size = sizes.fold(0.0f64, f64::max);
         if size.is_nan() || size <= UNEVEN {
             return 0.0;
         }
         // The states a tolerance further along: what that does to the highest derivatives is what it undoes over the step.
         let point = self.point.clone();
-        for (j, (below, slope, _)) in ends.iter().enumerate() {
-            self.point[*below] += h * self.moved[j] * slope / size;
+        let mut further = point.clone();
+        for end in self.ends(&point) {
+            further[end.state] += h * self.moved[end.unknown] * end.slope / size;
         }
-        self.stages.set_point(time, &self.point);
+        self.stages.set_point(time, &further);
         let is_solved = self.stages.project(false).is_ok();
-        self.stages.point(&mut self.point);
-        let responses = ends.iter().map(|(below, slope, weight)| {
-            let change = self.point[below + n] - point[below + n];
-            h * change.abs() * slope * weight
+        self.stages.point(&mut further);
+        let responses = self.ends(&point).map(|end| {
+            let top = end.state + n;
+            h * (further[top] - point[top]).abs() * end.slope * end.weight
         });
         let response = responses.fold(0.0, f64::max);
+        self.stages.set_point(time, &point);
         self.point = point;
-        self.stages.set_point(time, &self.point);
         match (is_solved, self.stages.project(false)) {
             (true, Ok(_)) => size / (1.0 + response),
             _ => size,
         }
+    }
+
+    /// The highest states of a point, whose derivatives are the highest ones.
+    fn ends<'s>(&'s self, point: &'s [f64]) -> impl Iterator<Item = End> + 's {
+        let (n, tolerances) = (self.problem.n(), &self.options.tolerances);
+        (0..n).filter_map(move |unknown| {
+            let order = self.problem.unknown_offset(unknown).checked_sub(1)?;
+            let factorial = (1..=order).map(|f| f as f64).product::<f64>();
+            let state = order * n + unknown;
+            let size = factorial * point[state].abs();
+            Some(End {
+                unknown,
+                state,
+                slope: (order + 1) as f64,
+                weight: factorial / (tolerances.rtol * size + tolerances.absolute(order, unknown)),
+            })
+        })
     }
 
     /// Projects the end of a step; moved a little, in runs that look what becomes of that, but no unknown by more than the size of the nudges.
@@ -519,14 +571,33 @@ impl Course<'_> {
         first_order: &FirstOrder,
         step: &stiff::Step<'_>,
     ) -> Result<bool, Option<Failure>> {
+        let mut room = std::mem::take(&mut self.room);
+        let joined = self.join_within(first_order, step, &mut room);
+        self.room = room;
+        joined
+    }
+
+    fn join_within(
+        &mut self,
+        first_order: &FirstOrder,
+        step: &stiff::Step<'_>,
+        room: &mut Between,
+    ) -> Result<bool, Option<Failure>> {
         self.stages.expand(&mut self.next).map_err(Some)?;
         let n = self.problem.n();
         let h = step.t - self.time;
         self.pieces
             .between(&self.series, &self.next, h, &mut self.piece);
-        let mut nodes = vec![0.0; N_NODES * n];
-        let mut own = vec![0.0; first_order.equations().n_unknowns()];
-        let mut differs = vec![false; n];
+        room.fit(n, first_order.equations().n_unknowns());
+        let Between {
+            nodes,
+            own,
+            values,
+            differs,
+            replaced,
+            followers,
+            is_state,
+        } = room;
         for (k, row) in nodes.chunks_exact_mut(n.max(1)).enumerate() {
             let s = k as f64 / (N_NODES - 1) as f64;
             if k == 0 || k == N_NODES - 1 {
@@ -534,33 +605,29 @@ impl Course<'_> {
                 row.copy_from_slice(&ends[..n]);
                 continue;
             }
-            step.interpolant.value(self.time + s * h, &mut own);
-            shift(&self.piece, n, s * h, &mut self.point);
+            step.interpolant.value(self.time + s * h, own);
+            shift(&self.piece, n, s * h, values);
             for (j, place) in row.iter_mut().enumerate() {
                 // x_j itself is always an unknown.
                 *place = first_order.place(j, 0).map_or(f64::NAN, |place| own[place]);
-                differs[j] |= !self.is_near(j, self.point[j], *place);
+                differs[j] |= !self.is_near(j, values[j], *place);
             }
         }
-        let replaced: Vec<usize> = (0..n).filter(|&j| differs[j]).collect();
-        self.replace(&replaced, &nodes, h);
+        replaced.extend((0..n).filter(|&j| differs[j]));
+        self.replace(replaced, nodes, h);
         if !self.piece.iter().all(|x| x.is_finite()) {
             return Err(None);
         }
         // The error test looks at the ends of a step: where the motion is simple there, nothing bounds what is in between.
         let is_long = h.abs() > SHORTEST_PIECE * (self.options.t_end - self.time).abs();
-        let is_state = |j: usize| {
-            let states = self.selection.as_ref().map(|selection| &selection.states);
-            states.is_some_and(|states| states.contains(&(j, 0)))
-        };
-        let followers: Vec<usize> = replaced.into_iter().filter(|&j| !is_state(j)).collect();
+        followers.extend(replaced.iter().filter(|&&j| !is_state[j]));
         if is_long && !self.is_featureless(h) {
             return Ok(false);
         }
         if self.method != Method::Radau || !is_long || followers.is_empty() {
             return Ok(true);
         }
-        let holds = self.holds_between(first_order, step, &followers, &mut nodes);
+        let holds = self.holds_between(first_order, step, followers, nodes);
         // The stages hold the end of the step again.
         shift(&self.next, n, 0.0, &mut self.point);
         self.stages.set_point(step.t, &self.point);

@@ -14,7 +14,7 @@ mod leg;
 mod switching;
 
 pub use choice::{Chosen, solve_by_choice};
-pub use leg::FINEST;
+pub use daelight_stiff::FINEST;
 
 use crate::hermite::Pieces;
 use crate::monitor::{Expansion, Monitor, NearMiss, Trend, Zero};
@@ -27,7 +27,10 @@ use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::states::Selection;
 use crate::taylor;
-use crate::tolerances::{IMPLICIT_FORCING_DECIDING, IMPLICIT_FORCING_TOLERANCES, MAX_RESIDUAL};
+use crate::tolerances::{
+    FINEST_OF_POINTS, FINEST_OF_SERIES, FORCING_FINEST, IMPLICIT_FORCING_DECIDING,
+    IMPLICIT_FORCING_TOLERANCES, MAX_RESIDUAL,
+};
 use crate::trajectory::{Segment, Trajectory};
 use crate::watch::branches::{BranchFunctions, FirstSwitch};
 use crate::watch::features::{ConfirmedBy, Features};
@@ -40,6 +43,7 @@ use daelight_analysis::Completed;
 use daelight_analysis::structure::Structure;
 use daelight_expr::{ExprId, FaultKind};
 use daelight_stiff::Statistics;
+use leg::Between;
 use std::time::Instant;
 
 /// How a problem is integrated.
@@ -54,6 +58,20 @@ pub enum Method {
 }
 
 impl Method {
+    /// The finest relative tolerance that a run can keep: the values of series are a few units of rounding off, those of
+    /// points that are solved for some hundred.
+    pub fn finest(self) -> f64 {
+        match self {
+            Self::Taylor => FINEST_OF_SERIES,
+            Self::Radau | Self::Bdf => FINEST_OF_POINTS,
+        }
+    }
+
+    /// Whether a relative tolerance means something, and can be kept.
+    pub(crate) fn can_keep(self, rtol: f64) -> bool {
+        (self.finest()..1.0).contains(&rtol)
+    }
+
     /// The part of the tolerance that one step may use, so that the error of a whole run stays below 100 tolerances.
     ///
     /// Measured on the pendulum and the squeezer, whose errors grow: up to 20 tolerances with Radau, 80 with BDF. Where a
@@ -83,11 +101,11 @@ const N_STAGES: usize = 3;
 
 /// What functions of time may be off on a step of an implicit method.
 ///
-/// Below a tolerance of 1e-10 polynomials of order 4 would need steps without end; the error test alone then guards the rest.
+/// Below a tolerance of [`FORCING_FINEST`] polynomials of order 4 would need steps without end; the error test alone then guards the rest.
 fn allowance(rtol: f64) -> Allowance {
     Allowance {
         order: 4,
-        tolerances: IMPLICIT_FORCING_TOLERANCES * (1e-10 / rtol).max(1.0),
+        tolerances: IMPLICIT_FORCING_TOLERANCES * (FORCING_FINEST / rtol).max(1.0),
         deciding: IMPLICIT_FORCING_DECIDING,
     }
 }
@@ -109,7 +127,7 @@ pub fn step_tolerance(rtol: f64, written: &Structure) -> f64 {
         0 => 0,
         _ => written.structural_index().saturating_sub(MARGIN_SERVES),
     };
-    rtol.min((rtol * FURTHER.powi(beyond as i32)).max(1e-13))
+    rtol.min((rtol * FURTHER.powi(beyond as i32)).max(Method::Radau.finest()))
 }
 
 /// Integrates by any method from a start to the end of the options, or to where the solution ends.
@@ -123,12 +141,12 @@ pub fn solve(
         return taylor::solve(problem, start, options);
     }
     let rtol = options.tolerances.rtol;
-    if rtol > 0.0 && rtol < 1e-13 {
+    if rtol > 0.0 && rtol < method.finest() {
         return Err(StartError::Unsuitable(
             "radau and bdf keep relative tolerances down to 1e-13, and finer ones were asked for",
         ));
     }
-    if !((1e-13..1.0).contains(&rtol) && options.t_end.is_finite()) {
+    if !(method.can_keep(rtol) && options.t_end.is_finite()) {
         return Err(StartError::Options);
     }
     let completed = if problem.structure().n_degrees_of_freedom() == 0 {
@@ -190,7 +208,7 @@ struct Course<'p> {
     options: &'p Options,
     method: Method,
     /// The series beside the method, if it may give way to them.
-    choice: Option<Choice<'p>>,
+    choice: Option<Box<Choice<'p>>>,
     stages: Stages<'p>,
     monitor: Monitor<'p>,
     trend: Trend,
@@ -199,6 +217,7 @@ struct Course<'p> {
     /// The longest step since the series were last asked.
     longest: f64,
     pieces: Pieces,
+    room: Between,
     nudges: Nudges,
     time: f64,
     direction: f64,
@@ -268,6 +287,7 @@ impl<'p> Course<'p> {
             trend: Trend::default(),
             n_since: 0,
             longest: 0.0,
+            room: Between::default(),
             nudges: Nudges::new(options),
             time,
             direction: if options.t_end >= time { 1.0 } else { -1.0 },
@@ -355,7 +375,8 @@ impl<'p> Course<'p> {
         };
         self.monitor.record(here, &self.stages);
         self.trend.forget();
-        self.trend.record(self.time, self.stages.solver());
+        let varies = self.monitor.varying_blocks();
+        self.trend.record(self.time, self.stages.solver(), varies);
         self.n_since = 0;
         self.longest = 0.0;
         self.checkpoints.clear();

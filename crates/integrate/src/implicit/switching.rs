@@ -4,7 +4,7 @@ use super::Course;
 use crate::locate;
 use crate::outcome::{Failure, StopReason, Switch};
 use crate::stages::Projected;
-use crate::tolerances::{SAME_SWITCH, SIDE_SURFACE};
+use crate::tolerances::{JUST_SWITCHED, SAME_SWITCH, SIDE_SURFACE};
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
 use crate::watch::branches::{FirstSwitch, Piece};
@@ -230,7 +230,9 @@ impl Course<'_> {
             // Within rounding of its beginning a root has a slope that leads back.
             Ok(Settled::None { leads_back, .. }) => !leads_back || self.begins_root(branches),
             // Within rounding of an infinite slope: its Jacobian is no guide to what follows.
-            Ok(Settled::One(_)) => self.steep_step().is_some_and(|step| step < 1e-6 * reach),
+            Ok(Settled::One(_)) => self
+                .steep_step()
+                .is_some_and(|step| step < JUST_SWITCHED * reach),
             _ => false,
         };
         if begins_nowhere {

@@ -65,7 +65,7 @@ impl Stages<'_> {
                 *value = self.multiplier(border, (*time, point), &z)?[0];
             }
             let greatest = values.iter().map(|x| x.abs()).fold(0.0, f64::max);
-            isolation.find(&through(&values), (1e-2 * CURVED).max(1e-9 * greatest));
+            isolation.find(&through(&values), f64::EPSILON.sqrt() * greatest.max(1.0));
             most = most.max(isolation.places().len());
         }
         Some(most)

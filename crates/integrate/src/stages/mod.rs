@@ -24,6 +24,7 @@ use daelight_native::{
 use daelight_stiff::Statistics;
 pub(crate) use project::Projected;
 pub(crate) use rough::MAX_LEAST_LENGTH;
+use rough::Shortest;
 pub(crate) use scaling::Scaling;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub(crate) struct Stages<'p> {
     pub levels: Vec<f64>,
     /// The same for the last residual.
     found: Vec<f64>,
+    /// Room for steps from rough guesses.
+    shortest: Shortest,
     pub statistics: Statistics,
 }
 
@@ -158,6 +161,7 @@ impl<'p> Stages<'p> {
             solution: vec![0.0; n],
             levels: vec![0.0; problem.max_equation_offset() + 1],
             found: vec![0.0; problem.max_equation_offset() + 1],
+            shortest: Shortest::default(),
             statistics: Statistics::default(),
             native: None,
             crossed: vec![0.0; n_branches],

@@ -2,6 +2,7 @@
 
 use super::{ROUNDING, SETTLED, Stages};
 use crate::outcome::Failure;
+use crate::tolerances::KEPT_BY_ROUNDING;
 use daelight_expr::JetEvaluator;
 
 /// Rounds of Newton's method in one stage before it is given up.
@@ -16,7 +17,7 @@ const STALE: f64 = 1e-2;
 /// Whether a scaled residual above the mark may be kept there by rounding.
 #[inline(always)]
 pub(crate) fn is_rounding(residual: f64) -> bool {
-    residual < 1e-11
+    residual < KEPT_BY_ROUNDING
 }
 
 /// What a projection found.

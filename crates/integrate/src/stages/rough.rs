@@ -3,7 +3,7 @@
 use super::scaling::ScaledColumn;
 use super::{ROUNDING, SETTLED, Stages};
 use crate::outcome::Failure;
-use crate::tolerances::MAX_RESIDUAL;
+use crate::tolerances::{KEPT_BY_ROUNDING, MAX_RESIDUAL};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 
 /// Up to this many unknowns the start moves as little as possible, by a full orthogonal factorisation.
@@ -14,6 +14,16 @@ const MAX_START_ROUNDS: usize = 50;
 
 /// Halvings of one step at the start.
 const MAX_HALVINGS: usize = 20;
+
+/// Room for the shortest steps of stages.
+#[derive(Debug, Default)]
+pub(super) struct Shortest {
+    columns: Vec<usize>,
+    matrix: Mat,
+    right: Vec<f64>,
+    step: Vec<f64>,
+    qr: Qr,
+}
 
 impl Stages<'_> {
     /// Solves the stages up to 0 from a rough guess: damped, each step of least length, the Jacobian always fresh.
@@ -28,7 +38,7 @@ impl Stages<'_> {
                 let residual = self.residual(stage)?;
                 // Behind a small step that solves every row the next one is its square: what is left is rounding of the terms, as of a
                 // voltage divided by a small resistance. A row that is not solved must hold by itself.
-                let least = if is_solved { SETTLED } else { 1e-11 };
+                let least = if is_solved { SETTLED } else { KEPT_BY_ROUNDING };
                 if residual <= ROUNDING || (change <= SETTLED && residual < least) {
                     break;
                 }
@@ -60,6 +70,7 @@ impl Stages<'_> {
         &mut self,
         fixed: impl Fn(usize, usize) -> bool,
     ) -> Result<bool, Failure> {
+        self.evaluate()?;
         for stage in 0..self.scalings.len() {
             let scaling = &self.scalings[stage];
             let free = |column: &&ScaledColumn| !fixed(column.order, column.unknown);
@@ -68,7 +79,6 @@ impl Stages<'_> {
             }
             let mut change = f64::INFINITY;
             loop {
-                self.factor()?;
                 let residual = self.residual(stage)?;
                 if residual <= ROUNDING || (change <= SETTLED && residual < SETTLED) {
                     break;
@@ -81,6 +91,7 @@ impl Stages<'_> {
                 if change.is_nan() || change >= 0.5 * before {
                     return Ok(false);
                 }
+                self.evaluate()?;
             }
         }
         self.factor()?;
@@ -95,20 +106,41 @@ impl Stages<'_> {
         stage: usize,
         fixed: &impl Fn(usize, usize) -> bool,
     ) -> Result<bool, LinalgError> {
+        let mut room = std::mem::take(&mut self.shortest);
+        let is_solved = self.shortest_step_in(stage, fixed, &mut room);
+        self.shortest = room;
+        is_solved
+    }
+
+    fn shortest_step_in(
+        &mut self,
+        stage: usize,
+        fixed: &impl Fn(usize, usize) -> bool,
+        room: &mut Shortest,
+    ) -> Result<bool, LinalgError> {
+        let Shortest {
+            columns,
+            matrix,
+            right,
+            step,
+            qr,
+        } = room;
         let scaling = &self.scalings[stage];
-        let rows: Vec<usize> = scaling.rows.iter().map(|row| row.equation).collect();
+        let rows = &scaling.rows;
         let free = |column: &&ScaledColumn| !fixed(column.order, column.unknown);
-        let columns = scaling.columns.iter().filter(free);
-        let columns: Vec<usize> = columns.map(|column| column.unknown).collect();
-        let mut matrix = Mat::zeros(rows.len(), columns.len());
-        for (row, &i) in rows.iter().enumerate() {
-            for (&j, entry) in self.rows[i].unknowns.iter().zip(self.rows[i].first..) {
+        columns.clear();
+        columns.extend((scaling.columns.iter().filter(free)).map(|column| column.unknown));
+        matrix.reset(rows.len(), columns.len());
+        right.clear();
+        for (row, scaled) in rows.iter().enumerate() {
+            let pattern = &self.rows[scaled.equation];
+            for (&j, entry) in pattern.unknowns.iter().zip(pattern.first..) {
                 if let Ok(column) = columns.binary_search(&(j as usize)) {
-                    matrix.view_mut().set(row, column, self.entries[entry]);
+                    matrix[(row, column)] = self.entries[entry];
                 }
             }
+            right.push(self.right[scaled.equation]);
         }
-        let mut right: Vec<f64> = rows.iter().map(|&i| self.right[i]).collect();
         // The step is the same for rows of any size; their rank is clear where all have one.
         for (row, right) in right.iter_mut().enumerate() {
             let entries = (0..columns.len()).map(|column| matrix[(row, column)].abs());
@@ -121,19 +153,19 @@ impl Stages<'_> {
             }
         }
         let mut is_solved = rows.is_empty();
-        let mut step = vec![0.0; columns.len()];
+        step.clear();
+        step.resize(columns.len(), 0.0);
         self.solution.fill(0.0);
         if !columns.is_empty() {
-            let mut qr = Qr::new();
             qr.factor(matrix.view())?;
             let rule = GapRule::new(rows.len(), columns.len(), matrix.view().norm_frobenius());
             let most = rows.len().min(columns.len());
             let rank = qr.rank(&rule).decided().unwrap_or(most);
             is_solved = rank == rows.len();
-            qr.least_squares(rank, &right, &mut step)?;
+            qr.least_squares(rank, right, step)?;
         }
-        for (&j, x) in columns.iter().zip(step) {
-            self.solution[j] = x;
+        for (&j, x) in columns.iter().zip(&*step) {
+            self.solution[j] = *x;
         }
         Ok(is_solved)
     }
@@ -150,8 +182,8 @@ impl Stages<'_> {
             stages.update(stage).0
         };
         let change = add(self, 1.0);
-        // Close to rounding the residual no longer says anything.
-        if change <= 1e-6 {
+        // Where the next step, its square, is close to rounding the residual no longer says anything.
+        if change * change <= 4096.0 * f64::EPSILON {
             return Ok(change);
         }
         for _ in 0..MAX_HALVINGS {

@@ -295,7 +295,8 @@ impl Taylor<'_> {
         let mut approach = match self.approach {
             Some(known)
                 if known.zero.quantity == zero.quantity
-                    && (known.zero.time - zero.time).abs() < 0.05 * distance.max(1e-9) =>
+                    && (known.zero.time - zero.time).abs()
+                        < 0.05 * distance.max(f64::EPSILON.sqrt()) =>
             {
                 Approach { zero, ..known }
             }

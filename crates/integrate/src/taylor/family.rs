@@ -2,7 +2,7 @@
 
 use super::Taylor;
 use crate::monitor::Zero;
-use crate::tolerances::{FAMILY, FAMILY_AGREES, FAMILY_ASIDE};
+use crate::tolerances::{FAMILY, FAMILY_AGREES, FAMILY_ASIDE, FAMILY_PLACES};
 use crate::trajectory::shift;
 
 /// Rounds of the power method.
@@ -22,7 +22,7 @@ impl Taylor<'_> {
     /// eigenvalue of (t - t*) dx'/dx on the states. `None` where two distances disagree.
     fn exponent(&mut self, zero: Zero) -> Option<f64> {
         let distance = zero.time - self.time;
-        let found = [2e-3, 1e-3].map(|part| self.exponent_at(zero.time, part * distance));
+        let found = FAMILY_PLACES.map(|part| self.exponent_at(zero.time, part * distance));
         // The series are left as they were: nothing reads the stages but the switching quantities.
         let n = self.trajectory.n();
         shift(&self.series, n, 0.0, &mut self.point);

@@ -8,7 +8,9 @@ use crate::locate;
 use crate::problem::Problem;
 use crate::stages::Stages;
 use crate::stages::same_branches;
-use crate::tolerances::{CONFIRM_WEIGHTS, JUST_SWITCHED, SAME_SWITCH, SIDE_VALUE};
+use crate::tolerances::{
+    CONFIRM_WEIGHTS, JUST_SWITCHED, SAME_SWITCH, SAME_SWITCH_AHEAD, SIDE_VALUE,
+};
 use crate::trajectory::shift;
 use daelight_expr::{Jet, JetEvaluator, Node, Slot, Walker};
 use std::cmp::Ordering;
@@ -229,7 +231,7 @@ impl BranchFunctions {
             .iter()
             .map(|&(time, _)| time)
             .min_by(|a, b| distance(*a).total_cmp(&distance(*b)))?;
-        let width = (SAME_SWITCH * first.abs()).max(1e-9 * distance(first));
+        let width = (SAME_SWITCH * first.abs()).max(SAME_SWITCH_AHEAD * distance(first));
         let together = times
             .iter()
             .filter(|(time, _)| (time - first).abs() <= width);

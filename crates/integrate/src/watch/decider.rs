@@ -1,7 +1,7 @@
 //! A function whose sign decides, by its series along the solution: how far that serves, and where the side is left.
 
 use super::Isolation;
-use crate::tolerances::{DECIDER_ROUNDING, DECIDER_TOLERANCES};
+use crate::tolerances::{DECIDER_ROUNDING, DECIDER_TOLERANCES, MOST_SHRUNK};
 
 /// A function that decides, expanded beside the unknowns.
 #[derive(Clone, Debug, Default)]
@@ -49,8 +49,8 @@ impl Decider {
             }
             // A tail that overflows says only that the step is far too long.
             let shrink = match (allowed / tail).powf(1.0 / top as f64) {
-                factor if factor.is_finite() && factor > 0.0 => factor.clamp(1e-3, 0.95),
-                _ => 1e-3,
+                factor if factor.is_finite() && factor > 0.0 => factor.clamp(MOST_SHRUNK, 0.95),
+                _ => MOST_SHRUNK,
             };
             h *= shrink;
         }

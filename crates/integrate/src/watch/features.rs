@@ -32,6 +32,19 @@ pub(super) fn spread(rows: &[f64], (n, unknown, order): (usize, usize, usize), r
     spread
 }
 
+/// The same for a coefficient of all unknowns, unknown by unknown the same bits.
+fn spreads(rows: &[f64], n: usize, order: usize, radius: f64, into: &mut [f64]) {
+    into.fill(0.0);
+    let (mut power, mut binomial) = (1.0, 1.0);
+    for (k, row) in rows.chunks_exact(n).enumerate().skip(order + 1) {
+        power *= radius;
+        binomial *= k as f64 / (k - order) as f64;
+        for (spread, x) in into.iter_mut().zip(row) {
+            *spread += binomial * x.abs() * power;
+        }
+    }
+}
+
 fn width(range: Interval) -> f64 {
     range.hi() - range.lo()
 }
@@ -70,12 +83,20 @@ pub(crate) struct Features<'p> {
     same_branch: Vec<Option<usize>>,
     n_slots: usize,
     rows: Vec<f64>,
+    /// The series around the middle of a part.
+    beside: Vec<f64>,
+    /// What a coefficient of each unknown varies by.
+    spreads: Vec<f64>,
     right: Vec<f64>,
+    /// Those of equations that are differentiated equally often.
+    of_lag: Vec<f64>,
     /// What the equations are off by at the end of the step.
     at_end: Vec<f64>,
     effect: Effect,
     /// The range of each operation at the points of a step that were looked at.
     seen: Vec<Interval>,
+    /// The same without the last one.
+    known: Vec<Interval>,
 }
 
 /// A part of a step with the values of all operations at its ends.
@@ -136,6 +157,7 @@ impl<'p> Features<'p> {
         let mut features = Self {
             same_branch: same_branches(graph, problem.residual_tape(), &plain),
             seen: Vec::new(),
+            known: Vec::new(),
             nodes,
             n_operations,
             values,
@@ -143,7 +165,10 @@ impl<'p> Features<'p> {
             discs,
             n_slots,
             rows: Vec::new(),
+            beside: Vec::new(),
+            spreads: vec![0.0; n],
             right: vec![0.0; n],
+            of_lag: Vec::new(),
             at_end: Vec::new(),
             effect: Effect::new(n),
             problem,
@@ -211,11 +236,12 @@ impl<'p> Features<'p> {
         }
         // Breadth first: where ranges are too wide to say anything all parts of the step are looked at alike.
         let mut parts = VecDeque::from([part]);
-        for _ in 0..5 * MOST_HALVINGS {
+        for n_left in (0..5 * MOST_HALVINGS).rev() {
             let Some(part) = parts.pop_front() else {
                 break;
             };
-            match self.look(at, tolerances, part) {
+            let has_turn = parts.len() < n_left;
+            match self.look(at, tolerances, part, has_turn) {
                 Some(Look::Confirmed(middle)) => return Some(middle),
                 Some(Look::Suspicious(halves)) => parts.extend(halves),
                 Some(Look::Clear) | None => {}
@@ -259,9 +285,10 @@ impl<'p> Features<'p> {
         let inputs = self.discs.inputs_mut();
         inputs.set_time(Disc::new(at.time, radius));
         for order in 0..self.n_slots.min(n_rows) {
-            for j in 0..n {
-                let spread = spread(at.series, (n, j, order), radius);
-                inputs.row_mut(order)[j] = Disc::new(at.series[order * n + j], spread);
+            spreads(at.series, n, order, radius, &mut self.spreads);
+            let known = at.series[order * n..].iter().zip(&self.spreads);
+            for (input, (&centre, &spread)) in inputs.row_mut(order).iter_mut().zip(known) {
+                *input = Disc::new(centre, spread);
             }
         }
     }
@@ -284,15 +311,46 @@ impl<'p> Features<'p> {
         Some(self.matter(at, tolerances, &uneven, step))
     }
 
-    /// Looks at a part; `None` where an operation has no value.
-    fn look(&mut self, at: &mut At<'_>, tolerances: &Tolerances, part: Part) -> Option<Look> {
+    /// Looks at a part; `None` where an operation has no value. Whether it is suspicious is asked only where its halves have their turn, or a
+    /// feature is to be confirmed.
+    fn look(
+        &mut self,
+        at: &mut At<'_>,
+        tolerances: &Tolerances,
+        part: Part,
+        halves_have_turn: bool,
+    ) -> Option<Look> {
         let middle = 0.5 * (part.from + part.to);
-        let known = self.seen.clone();
+        self.known.clone_from(&self.seen);
         let inside = self.values_at(at, middle)?;
-        self.enclose(at, &part);
+        let is_confirmed = match self.confirmed_by {
+            ConfirmedBy::Defect => {
+                self.is_wrong(at, tolerances, &part)
+                    && (self.is_lively(at, tolerances, &part, &inside)
+                        || self.is_suspicious(at, tolerances, &part, &inside))
+            }
+            ConfirmedBy::Value => self.is_lively(at, tolerances, &part, &inside),
+        };
+        if is_confirmed {
+            return Some(Look::Confirmed(middle));
+        }
+        let is_followed = halves_have_turn && self.is_suspicious(at, tolerances, &part, &inside);
+        Some(match is_followed {
+            true => Look::Suspicious(part.halves(middle, inside)),
+            false => Look::Clear,
+        })
+    }
+
+    /// Whether operations may do more in a part than at its ends and its middle, which matters.
+    fn is_suspicious(
+        &mut self,
+        at: &mut At<'_>,
+        tolerances: &Tolerances,
+        part: &Part,
+        inside: &[f64],
+    ) -> bool {
+        self.enclose(at, part);
         let mut beyond = Vec::new();
-        // What the operations do in the middle and at no other point so far.
-        let mut lively = Vec::new();
         for (which, &node) in self.nodes.iter().enumerate() {
             let range = self.ranges.register(node, 0);
             let [a, b, c] = [part.before[which], inside[which], part.behind[which]];
@@ -300,24 +358,26 @@ impl<'p> Features<'p> {
             if excess.is_nan() || excess > FEATURE * width(self.seen[which]) {
                 beyond.push((node, excess));
             }
-            let aside = (b - known[which].hi()).max(known[which].lo() - b);
-            if aside > FEATURE * width(known[which]) {
+        }
+        self.matter(at, tolerances, &beyond, part)
+    }
+
+    /// Whether operations do in the middle of a part, at which the values were set last, what they do at no other point so far, which matters.
+    fn is_lively(
+        &mut self,
+        at: &mut At<'_>,
+        tolerances: &Tolerances,
+        part: &Part,
+        inside: &[f64],
+    ) -> bool {
+        let mut lively = Vec::new();
+        for ((&node, known), b) in self.nodes.iter().zip(&self.known).zip(inside) {
+            let aside = (b - known.hi()).max(known.lo() - b);
+            if aside > FEATURE * width(*known) {
                 lively.push((node, aside / self.confirmed_by.tolerances()));
             }
         }
-        let is_suspicious = self.matter(at, tolerances, &beyond, &part);
-        let is_lively = self.matter(at, tolerances, &lively, &part);
-        let is_confirmed = match self.confirmed_by {
-            ConfirmedBy::Defect => {
-                (is_suspicious || is_lively) && self.is_wrong(at, tolerances, &part)
-            }
-            ConfirmedBy::Value => is_lively,
-        };
-        Some(match (is_confirmed, is_suspicious) {
-            (true, _) => Look::Confirmed(middle),
-            (false, true) => Look::Suspicious(part.halves(middle, inside)),
-            (false, false) => Look::Clear,
-        })
+        self.matter(at, tolerances, &lively, part)
     }
 
     /// What the equations are off by where the values were set last.
@@ -367,7 +427,8 @@ impl<'p> Features<'p> {
         for lag in 0..=lags {
             let given = self.right.iter().zip(offsets);
             let right = given.map(|(x, &c)| if c == lag { *x } else { 0.0 });
-            let right: Vec<f64> = right.collect();
+            self.of_lag.clear();
+            self.of_lag.extend(right);
             let stretch = Stretch {
                 h: part.to - part.from,
                 power: 0,
@@ -375,7 +436,8 @@ impl<'p> Features<'p> {
                 tolerances: FEATURE,
             };
             let effect = &mut self.effect;
-            excess = excess.max(effect.of(self.problem, at, tolerances, &right, stretch));
+            let found = effect.of(self.problem, at, tolerances, &self.of_lag, stretch);
+            excess = excess.max(found);
         }
         excess
     }
@@ -409,16 +471,16 @@ impl<'p> Features<'p> {
         let middle = at.direction * 0.5 * (part.from + part.to);
         let radius = 0.5 * (part.to - part.from);
         let n_rows = at.series.len() / n;
-        let mut rows = vec![0.0; n_rows * n];
-        shift(at.series, n, middle, &mut rows);
+        self.beside.resize(n_rows * n, 0.0);
+        shift(at.series, n, middle, &mut self.beside);
         let inputs = self.ranges.inputs_mut();
         let time = at.time + middle;
         inputs.set_time(Interval::new(time - radius, time + radius));
         for order in 0..self.n_slots.min(n_rows) {
-            for j in 0..n {
-                let spread = spread(&rows, (n, j, order), radius);
-                let centre = rows[order * n + j];
-                inputs.row_mut(order)[j] = Interval::new(centre - spread, centre + spread);
+            spreads(&self.beside, n, order, radius, &mut self.spreads);
+            let known = self.beside[order * n..].iter().zip(&self.spreads);
+            for (input, (&centre, &spread)) in inputs.row_mut(order).iter_mut().zip(known) {
+                *input = Interval::new(centre - spread, centre + spread);
             }
         }
         // An operation without a range may do anything.

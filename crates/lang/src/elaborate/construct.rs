@@ -73,18 +73,13 @@ impl<'a> Elaborator<'a> {
             };
             fields.push((Rc::from(field), value));
         }
-        if let Some((other, at, _)) = named
-            .iter()
-            .find(|(other, ..)| !elements.map.contains_key(other.as_str()))
-        {
+        let is_unknown = |other: &str| !elements.map.contains_key(other);
+        if let Some((other, at, _)) = named.iter().find(|(other, ..)| is_unknown(other)) {
+            let message = format!("`{name}` has no field `{other}`");
             return Err(self.error(
-                Diagnostic::error(
-                    Code::WrongArity,
-                    *at,
-                    format!("`{name}` has no field `{other}`"),
-                )
-                .label("named here")
-                .help(format!("its fields are {}", elements.order.join(", "))),
+                Diagnostic::error(Code::WrongArity, *at, message)
+                    .label("named here")
+                    .help(format!("its fields are {}", elements.order.join(", "))),
             ));
         }
         Ok(Some(Value::Record(Rc::new(Record {

@@ -7,6 +7,7 @@ use crate::ast::{AstId, ClassKind, Expr, PathPart, Relation, Variability};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Symbol, Type};
 use crate::source::Span;
+use crate::tolerances::SMALL;
 use daelight_expr::{BinaryOp, ExprId, UnaryOp};
 use std::rc::Rc;
 
@@ -390,7 +391,7 @@ impl<'a> Elaborator<'a> {
             "D2R" => std::f64::consts::PI / 180.0,
             "R2D" => 180.0 / std::f64::consts::PI,
             "eps" => f64::EPSILON,
-            "small" => 1e-60,
+            "small" => SMALL,
             "inf" => 1e60,
             "g_n" => 9.80665,
             "c" => 299_792_458.0,

@@ -473,24 +473,22 @@ impl<'a> Elaborator<'a> {
             }
             values[position] = Some(self.eval(*argument)?);
         }
-        for (input, value) in inputs.iter().zip(&values) {
-            if value.is_none() && input.default().is_none() {
-                return Err(self.error(
-                    Diagnostic::error(
-                        Code::WrongArity,
-                        name_span,
-                        format!(
-                            "`{}` is called without its input `{}`",
-                            function.name, input.declaration.name
-                        ),
-                    )
-                    .label("called here")
-                    .related(input.declaration.name_span, "this input has no default")
-                    .help(format!("give `{}` a value", input.declaration.name)),
-                ));
-            }
+        let mut missing = inputs.iter().zip(&values);
+        match missing.find(|(input, value)| value.is_none() && input.default().is_none()) {
+            Some((input, _)) => Err(self.missing_input(function, input, name_span)),
+            None => Ok(values),
         }
-        Ok(values)
+    }
+
+    fn missing_input(&mut self, function: &Function<'a>, input: &Slot<'a>, at: Span) -> Reported {
+        let name = &input.declaration.name;
+        let message = format!("`{}` is called without its input `{name}`", function.name);
+        self.error(
+            Diagnostic::error(Code::WrongArity, at, message)
+                .label("called here")
+                .related(input.declaration.name_span, "this input has no default")
+                .help(format!("give `{name}` a value")),
+        )
     }
 
     /// Outputs and protected locals by their places, each behind those that its size and its default need.

@@ -210,11 +210,17 @@ impl GapRule {
     /// Least ratio of neighbours that decides.
     pub const LEAST_RATIO: f64 = 1e3;
 
+    /// Noise of a matrix of doubles for each row or column.
+    pub const NOISE: f64 = 1e-15;
+
+    /// The same in double-double.
+    pub const NOISE_DOUBLE_DOUBLE: f64 = 1e-30;
+
     /// The rule for an m x n matrix: noise 1e-15 max(m, n), least ratio 1000.
     pub fn new(nrows: usize, ncols: usize, reference: f64) -> Self {
         Self {
             reference,
-            noise: 1e-15 * nrows.max(ncols).max(1) as f64,
+            noise: Self::NOISE * nrows.max(ncols).max(1) as f64,
             least_ratio: Self::LEAST_RATIO,
         }
     }
@@ -234,7 +240,7 @@ impl GapRule {
     /// The rule for the same matrix in double-double: noise 1e-30 max(m, n).
     pub fn in_double_double(nrows: usize, ncols: usize, reference: f64) -> Self {
         Self {
-            noise: 1e-30 * nrows.max(ncols).max(1) as f64,
+            noise: Self::NOISE_DOUBLE_DOUBLE * nrows.max(ncols).max(1) as f64,
             ..Self::new(nrows, ncols, reference)
         }
     }

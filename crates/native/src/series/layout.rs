@@ -30,6 +30,19 @@ pub(super) struct Layout<'a> {
     pub shares_sums: bool,
 }
 
+/// How many products the coefficients of an operation take, up to an order.
+fn terms_of(recurrence: Recurrence, top: usize) -> usize {
+    match recurrence {
+        Recurrence::Square(_) | Recurrence::Root(_) => top * top / 4,
+        Recurrence::Product(..)
+        | Recurrence::Quotient(..)
+        | Recurrence::Reciprocal(_)
+        | Recurrence::SlopeProduct { .. }
+        | Recurrence::SlopeQuotient { .. } => top * top / 2,
+        _ => 0,
+    }
+}
+
 impl<'a> Layout<'a> {
     pub(super) fn new(tape: &'a Tape, shape: &'a SeriesShape<'a>) -> Result<Self, NativeError> {
         let refuse = |why: &str| Err(NativeError::Refused(why.to_string()));
@@ -68,15 +81,7 @@ impl<'a> Layout<'a> {
                 layout.weighted.insert(register, layout.n_rows);
                 layout.n_rows += stride;
             }
-            n_terms += match recurrence {
-                Recurrence::Square(_) | Recurrence::Root(_) => top * top / 4,
-                Recurrence::Product(..)
-                | Recurrence::Quotient(..)
-                | Recurrence::Reciprocal(_)
-                | Recurrence::SlopeProduct { .. }
-                | Recurrence::SlopeQuotient { .. } => top * top / 2,
-                _ => 0,
-            };
+            n_terms += terms_of(recurrence, top);
             let is_twice = match recurrence {
                 Recurrence::Sub(a, b) | Recurrence::Product(a, b) | Recurrence::Quotient(a, b) => {
                     a == b

@@ -28,6 +28,7 @@ pub use chart::Chart;
 pub use html::{PLOT_SCRIPT, PLOT_STYLE, html};
 pub use model::model;
 pub use run::MAX_EXPLAINED;
+pub use singular::MAX_DRAWN;
 pub use sketch::{Film, Still};
 
 use crate::record::FramedRecord;

@@ -8,7 +8,7 @@ use crate::words::{count, ordinal, short};
 use daelight_lang::shorten;
 
 /// Longest text in a cell.
-const LONGEST: usize = 400;
+pub(super) const LONGEST: usize = 400;
 /// Most rows of a list.
 pub(super) const MAX_LISTED: usize = 30;
 

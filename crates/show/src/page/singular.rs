@@ -1,7 +1,7 @@
 //! Singular configurations before any run.
 
 use super::equations::cut_off;
-use super::passport::MAX_LISTED;
+use super::passport::{LONGEST, MAX_LISTED};
 use super::{Element, Fact, Grid, Inline, Mood, Section, Still, capitalised, remarks, verbatim};
 use crate::record::{ConfigurationRecord, SingularRecord};
 use crate::terminal;
@@ -9,10 +9,7 @@ use crate::words::tidy_number;
 use serde_json::Value;
 
 /// Most configurations that are drawn.
-const MAX_DRAWN: usize = 48;
-/// Longest formula.
-const MAX_FORMULA: usize = 400;
-
+pub const MAX_DRAWN: usize = 48;
 pub(super) fn section(found: &Result<SingularRecord, Vec<Vec<String>>>) -> Section {
     let mut section = Section::new("configurations", "Singular configurations");
     section.blocks.push(Element::text(
@@ -102,10 +99,10 @@ fn verdict(report: &SingularRecord) -> Element {
 
 fn short(text: &str) -> String {
     let n = text.chars().count();
-    if n <= MAX_FORMULA {
+    if n <= LONGEST {
         return text.to_string();
     }
-    let cut: String = text.chars().take(MAX_FORMULA).collect();
+    let cut: String = text.chars().take(LONGEST).collect();
     format!("{cut}… ({n} characters)")
 }
 

@@ -152,7 +152,8 @@ fn paths(stage: &Backdrop, along: &[Frame]) -> Vec<Vec<(f64, f64)>> {
         let path: Vec<(f64, f64)> = along.iter().map(end).map(|[x, y]| (x, y)).collect();
         let is_same = |other: &Vec<(f64, f64)>| {
             let mut pairs = other.iter().zip(&path);
-            pairs.all(|(a, b)| (a.0 - b.0).hypot(a.1 - b.1) < 1e-9 * (1.0 + a.0.hypot(a.1)))
+            let rounding = f64::EPSILON.sqrt();
+            pairs.all(|(a, b)| (a.0 - b.0).hypot(a.1 - b.1) < rounding * (1.0 + a.0.hypot(a.1)))
         };
         if paths.len() < MOST_PATHS && !paths.iter().any(is_same) {
             paths.push(path);

@@ -3,7 +3,7 @@
 use super::run::MARGIN_MEANS;
 use super::{MOST_PANELS, RESIDUAL, SINGULAR_VALUE, TIME, grouped};
 use crate::record::TimeSeries;
-use crate::terminal::linear::MOST;
+use crate::terminal::MAX_LISTED;
 use crate::{Records, Table};
 use daelight_lang::nearest;
 use daelight_plot::{Curve, Figure, Panel, Scale, Stroke, TimeMark};
@@ -303,8 +303,8 @@ fn columns(table: &Table, names: &[String]) -> Result<Vec<String>, String> {
 /// The first names of a list.
 fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let all: Vec<&str> = names.map(String::as_str).collect();
-    let shown = all[..all.len().min(MOST)].join(", ");
-    match all.len().saturating_sub(MOST) {
+    let shown = all[..all.len().min(MAX_LISTED)].join(", ");
+    match all.len().saturating_sub(MAX_LISTED) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
@@ -370,7 +370,7 @@ fn curves_by_model(records: &Records) -> Result<Vec<(&str, ToolCurves)>, String>
     );
     let (time, unit) = match column(&["time"]) {
         Ok(time) => (time, 1.0),
-        Err(missing) => (column(&["solve_ns"]).map_err(|_| missing)?, 1e-9),
+        Err(missing) => (column(&["solve_ns"]).map_err(|_| missing)?, 1.0 / 1e9),
     };
     let form = column(&["equations"]).ok();
     let mut models: Vec<(&str, ToolCurves)> = Vec::new();

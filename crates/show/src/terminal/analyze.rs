@@ -4,8 +4,8 @@ use super::{WIDTH, spectrum, table, wrapped};
 use crate::record::{AnalyzeRecord, StructuralRecord};
 use crate::words::{count, cut, ordinal, short};
 
-/// Most rows of a list on a page; JSON has them all.
-pub(super) const MAX_LISTED: usize = 12;
+/// Most rows of a list on a page, or of a matrix and its columns; JSON has them all.
+pub(crate) const MAX_LISTED: usize = 12;
 
 fn number(value: Option<usize>) -> String {
     value.map_or("–".to_string(), |value| value.to_string())
@@ -236,7 +236,7 @@ fn point(report: &AnalyzeRecord, page: &mut String) {
         };
         page.push_str(&format!("\n{}", wrapped(&free)));
     }
-    if !report.point.is_empty() && report.point.len() <= SHOWN_POINT {
+    if !report.point.is_empty() && report.point.len() <= super::start::MAX_LISTED {
         let values: Vec<String> = report
             .point
             .iter()
@@ -245,9 +245,6 @@ fn point(report: &AnalyzeRecord, page: &mut String) {
         page.push_str(&wrapped(&format!("At {}.", values.join(", "))));
     }
 }
-
-/// Most unknowns whose values are printed.
-const SHOWN_POINT: usize = 40;
 
 fn hidden(report: &AnalyzeRecord, page: &mut String) {
     let all = &report.hidden_constraints;

@@ -5,7 +5,7 @@ use daelight_lang::{Diagnostic, Severity, SourceId, SourceMap, Span, shorten};
 use std::fmt;
 
 /// Longer lines are shown in part, around the place that matters.
-const MAX_LINE: usize = 160;
+pub(super) const MAX_LINE: usize = 160;
 
 /// Longer messages, with very long names in them, are cut.
 const MAX_MESSAGE: usize = 400;

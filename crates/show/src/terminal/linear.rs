@@ -1,11 +1,9 @@
 //! Linear models for a terminal.
 
+use super::analyze::MAX_LISTED;
 use super::{table, wrapped};
 use crate::record::{EigenvalueRecord, LinearRecord, Rows};
 use crate::words::short;
-
-/// Most rows or columns of a matrix, or names of a list, that are printed; JSON has all.
-pub(crate) const MOST: usize = 12;
 
 fn eigenvalues(list: &[EigenvalueRecord]) -> String {
     let one = |found: &EigenvalueRecord| match found.im {
@@ -20,7 +18,7 @@ fn matrix(title: &str, rows: &Rows, of: &[String], by: &[String], page: &mut Str
     if rows.is_empty() || by.is_empty() {
         return;
     }
-    if rows.len() > MOST || by.len() > MOST {
+    if rows.len() > MAX_LISTED || by.len() > MAX_LISTED {
         page.push_str(&format!(
             "{title}: {} by {}, see --json\n",
             rows.len(),

@@ -13,6 +13,7 @@ mod spectrum;
 mod start;
 mod sweep;
 
+pub(crate) use analyze::MAX_LISTED;
 pub use analyze::{analyze, index_rows, passport_summary};
 pub use feedforward::feedforward;
 pub use fit::fit;

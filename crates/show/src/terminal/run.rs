@@ -1,5 +1,6 @@
 //! A run for a terminal.
 
+use super::analyze::MAX_LISTED;
 use super::spectrum::zero_dynamics_text;
 use super::wrapped;
 use crate::record::{
@@ -8,9 +9,8 @@ use crate::record::{
 };
 use crate::words::{count, cut, magnitude, short, told_time};
 
-/// Components of an open direction below this are not told, nor directions of more components.
-const NO_COMPONENT: f64 = 1e-6;
-const MOST_COMPONENTS: usize = 12;
+/// Values that differ by less are printed as the same, and components of an open direction below this are not told, nor directions of more components.
+pub(super) const NO_COMPONENT: f64 = 1e-6;
 
 /// How many steps were made by which method.
 fn steps(s: &StatisticsRecord, method: &str) -> String {
@@ -340,7 +340,7 @@ pub fn open_direction(found: &SingularityRecord) -> Option<String> {
         .filter(|(_, value)| value.abs() > NO_COMPONENT)
         .map(|(name, value)| format!("{name}: {value:.4}"))
         .collect();
-    (1..=MOST_COMPONENTS)
+    (1..=MAX_LISTED)
         .contains(&open.len())
         .then(|| open.join(", "))
 }

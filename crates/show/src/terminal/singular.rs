@@ -1,15 +1,13 @@
 //! Singular configurations for a terminal.
 
+use super::frame::MAX_LINE;
 use super::start::MAX_LISTED;
 use crate::record::{
-    ConfigurationRecord, CountConditionRecord, QuantityRecord, RegionRecord, SingularCaseRecord,
-    SingularRecord, inequalities,
+    ConfigurationRecord, CountConditionRecord, PieceRegionsRecord, QuantityRecord, RegionRecord,
+    SingularCaseRecord, SingularRecord, inequalities,
 };
 use crate::words::{count, tidy_number};
 use serde_json::{Map, Value};
-
-/// Longest formula on a page; JSON has it whole.
-const MAX_FORMULA: usize = 160;
 
 /// Longest polynomial inside an inequality on a page.
 const MAX_QUANTITY: usize = 60;
@@ -112,75 +110,15 @@ fn page_of_sets(report: &SingularRecord, lines: &mut Vec<String>) {
     }
 }
 
+/// Where in the parameters how many real configurations are.
 fn page_of_regions(report: &SingularRecord, lines: &mut Vec<String>) {
-    let told = |what: String, sample: &Map<String, Value>, cells: String| {
-        let sample: Vec<String> = (sample.iter())
-            .map(|(name, value)| {
-                let value = value.as_f64().unwrap_or(f64::NAN);
-                format!("{name} = {}", tidy_number(value))
-            })
-            .collect();
-        format!("{what} in {cells}, for example at {}", sample.join(", "))
-    };
-    let number = |number: usize| match number {
-        0 => "no real configuration".to_string(),
-        number => count(number, "real configuration"),
-    };
-    let in_cells = |region: &RegionRecord| {
-        let what = match region.has_solutions {
-            Some(false) => "no solution of the constraints at all".to_string(),
-            Some(true) if region.count == 0 => "solutions, none of them singular,".to_string(),
-            _ => number(region.count),
-        };
-        let noun = if region.sample.len() == 1 {
-            "interval"
-        } else {
-            "region"
-        };
-        told(what, &region.sample, count(region.cells, noun))
-    };
     for piece in &report.regions {
-        let senses = match piece.senses.is_empty() {
-            true => String::new(),
-            false => format!(" with {}", piece.senses.join(", ")),
-        };
-        let title = format!(
-            "case {}{senses}: up to {}",
-            piece.case,
-            count(piece.complex_points, "real configuration")
-        );
-        if !piece.conditions.is_empty() {
-            lines.push(wrapped(&title));
-            let most = piece.counts.iter().map(|region| region.count).max();
-            page_of_conditions(&piece.conditions, &piece.quantities, most, lines);
-            let not_counted = piece.exceptional.iter().take(MAX_LISTED);
-            lines.extend(not_counted.map(|p| format!("    not counted where {} = 0", short(p))));
-            continue;
-        }
-        if !piece.counts.iter().any(|region| region.count > 0) {
-            lines.push(wrapped(&format!("{title}, none in open regions")));
-            continue;
-        }
-        lines.push(wrapped(&format!("{title}, by the signs of")));
-        for (number, p) in (1..).zip(&piece.boundary) {
-            lines.push(format!("    p{number} = {}", short(p)));
-        }
-        for region in piece.counts.iter().take(MAX_LISTED) {
-            let signs: Vec<String> = (1..)
-                .zip(&region.signs)
-                .map(|(number, sign)| format!("p{number} {sign} 0"))
-                .collect();
-            lines.push(format!("    {}: {}", signs.join(", "), in_cells(region)));
-        }
+        page_of_piece(piece, lines);
     }
     if !report.counts.is_empty() {
         lines.push("in all, for general values:".to_string());
-        lines.extend(
-            report
-                .counts
-                .iter()
-                .map(|region| format!("    {}", in_cells(region))),
-        );
+        let counts = report.counts.iter();
+        lines.extend(counts.map(|region| format!("    {}", in_cells(region))));
         if report.regions.len() > 1 {
             let most = report.counts.iter().map(|region| region.count).max();
             page_of_conditions(&report.conditions, &report.quantities, most, lines);
@@ -201,10 +139,78 @@ fn page_of_regions(report: &SingularRecord, lines: &mut Vec<String>) {
         let records = report.curve_counts.iter().rev();
         for record in records.filter(|record| record.dimension == dimension) {
             let cells = count(record.cells, noun);
-            let text = told(number(record.count), &record.sample, cells);
+            let text = at_sample(configurations(record.count), &record.sample, cells);
             lines.push(format!("    {text}"));
         }
     }
+}
+
+/// The numbers of one piece of the singular configurations: by conditions, or by the signs of polynomials.
+fn page_of_piece(piece: &PieceRegionsRecord, lines: &mut Vec<String>) {
+    let senses = match piece.senses.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", piece.senses.join(", ")),
+    };
+    let title = format!(
+        "case {}{senses}: up to {}",
+        piece.case,
+        count(piece.complex_points, "real configuration")
+    );
+    if !piece.conditions.is_empty() {
+        lines.push(wrapped(&title));
+        let most = piece.counts.iter().map(|region| region.count).max();
+        page_of_conditions(&piece.conditions, &piece.quantities, most, lines);
+        let not_counted = piece.exceptional.iter().take(MAX_LISTED);
+        lines.extend(not_counted.map(|p| format!("    not counted where {} = 0", short(p))));
+        return;
+    }
+    if !piece.counts.iter().any(|region| region.count > 0) {
+        lines.push(wrapped(&format!("{title}, none in open regions")));
+        return;
+    }
+    lines.push(wrapped(&format!("{title}, by the signs of")));
+    for (number, p) in (1..).zip(&piece.boundary) {
+        lines.push(format!("    p{number} = {}", short(p)));
+    }
+    for region in piece.counts.iter().take(MAX_LISTED) {
+        let signs: Vec<String> = (1..)
+            .zip(&region.signs)
+            .map(|(number, sign)| format!("p{number} {sign} 0"))
+            .collect();
+        lines.push(format!("    {}: {}", signs.join(", "), in_cells(region)));
+    }
+}
+
+/// What holds in some cells, with one place.
+fn at_sample(what: String, sample: &Map<String, Value>, cells: String) -> String {
+    let sample: Vec<String> = (sample.iter())
+        .map(|(name, value)| {
+            let value = value.as_f64().unwrap_or(f64::NAN);
+            format!("{name} = {}", tidy_number(value))
+        })
+        .collect();
+    format!("{what} in {cells}, for example at {}", sample.join(", "))
+}
+
+fn configurations(number: usize) -> String {
+    match number {
+        0 => "no real configuration".to_string(),
+        number => count(number, "real configuration"),
+    }
+}
+
+fn in_cells(region: &RegionRecord) -> String {
+    let what = match region.has_solutions {
+        Some(false) => "no solution of the constraints at all".to_string(),
+        Some(true) if region.count == 0 => "solutions, none of them singular,".to_string(),
+        _ => configurations(region.count),
+    };
+    let noun = if region.sample.len() == 1 {
+        "interval"
+    } else {
+        "region"
+    };
+    at_sample(what, &region.sample, count(region.cells, noun))
 }
 
 /// Real conditions, with short names for long quantities. Where the greatest number is reached it is the number.
@@ -340,9 +346,9 @@ fn wrapped(sentence: &str) -> String {
 }
 
 fn short(text: &str) -> String {
-    if text.chars().count() <= MAX_FORMULA {
+    if text.chars().count() <= MAX_LINE {
         return text.to_string();
     }
-    let cut: String = text.chars().take(MAX_FORMULA).collect();
+    let cut: String = text.chars().take(MAX_LINE).collect();
     format!("{cut}… ({} characters)", text.chars().count())
 }

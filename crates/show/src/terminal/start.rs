@@ -1,5 +1,6 @@
 //! A consistent start for a terminal.
 
+use super::run::NO_COMPONENT;
 use super::{table, wrapped};
 use crate::record::StartRecord;
 use crate::words::{count, magnitude, short, tidy_number};
@@ -7,9 +8,6 @@ use serde_json::Value;
 
 /// Most rows of a list on a page; JSON has them all.
 pub(super) const MAX_LISTED: usize = 40;
-/// Values that differ by less are printed as the same.
-const SAME: f64 = 1e-6;
-
 /// The start as a page.
 pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
     let mut page = format!(
@@ -96,7 +94,7 @@ fn others(report: &StartRecord) -> String {
         let is_same = |(name, value): (&String, &Value)| {
             let here = report.values.get(name).and_then(Value::as_f64);
             let pair = here.zip(value.as_f64());
-            pair.is_some_and(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
+            pair.is_some_and(|(a, b)| (a - b).abs() <= NO_COMPONENT * (1.0 + a.abs()))
         };
         // A branch that begins at the same values goes another way.
         let by_rates = other.values.iter().all(is_same);
@@ -118,8 +116,8 @@ fn others(report: &StartRecord) -> String {
 pub fn closest_words(report: &StartRecord) -> &'static str {
     let own = report.from_written;
     let others = || report.others.iter().map(|other| other.from_written);
-    let is_as_close = |distance: f64| (distance - own).abs() <= SAME * own;
-    let is_closer = |distance: f64| distance < (1.0 - SAME) * own;
+    let is_as_close = |distance: f64| (distance - own).abs() <= NO_COMPONENT * own;
+    let is_closer = |distance: f64| distance < (1.0 - NO_COMPONENT) * own;
     match own > 0.0 {
         true if others().any(is_closer) => "a consistent point",
         true if others().any(is_as_close) => "a consistent point, as close as other solutions",

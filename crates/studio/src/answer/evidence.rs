@@ -9,7 +9,7 @@ use daelight_analysis::System;
 use daelight_lang::Diagnostic;
 use daelight_show::record::SingularRecord;
 use daelight_show::terminal::{self, passport_summary};
-use daelight_singular::{Limits, Question};
+use daelight_singular::{Question, SearchLimits};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -70,10 +70,10 @@ fn line_of(system: &System, text: &str) -> Option<usize> {
 pub fn configurations(question: &PageQuestion, folder: &Folder) -> Result<SingularRecord, Value> {
     let loaded = read(question, folder, Relations::Kinks);
     let model = loaded.model.as_ref().ok_or_else(|| wrong(&loaded))?;
-    let limits = Limits {
+    let limits = SearchLimits {
         time: BUDGET,
         memory: 1 << 30,
-        ..Limits::default()
+        ..SearchLimits::default()
     };
     let answer = daelight::singular(model, &Question::default(), &limits, &|_| {});
     let answer = answer.map_err(|diagnostics| match diagnostics.first() {

@@ -7,7 +7,7 @@ use crate::worker::{Lines, write};
 use daelight::sweep::{Axis, Measure, Measured, Settings, Sweep, SweepPoints};
 use daelight::{Place, SolveOptions};
 use daelight_show::terminal::frame;
-use daelight_singular::Limits;
+use daelight_singular::SearchLimits;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -41,10 +41,10 @@ pub fn map(question: &PageQuestion, folder: &Folder, out: &Lines) -> Answered {
             budget: Some(BUDGET),
             ..Place::default()
         },
-        limits: Limits {
+        limits: SearchLimits {
             time: BUDGET,
             memory: 1 << 30,
-            ..Limits::default()
+            ..SearchLimits::default()
         },
         ..Settings::default()
     };

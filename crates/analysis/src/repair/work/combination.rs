@@ -1,9 +1,9 @@
 //! Steps that replace an equation by a combination of equations and their derivatives.
 
 use super::{Cleaned, Condition, Entry, LONG, MAX_TRIES, Row, Work, structure_of, value};
-use crate::repair::Failure;
+use crate::repair::NotRepaired;
 use crate::repair::null::Cost;
-use crate::repair::repaired::{Origin, StepKind, Term};
+use crate::repair::repaired::{EquationOrigin, StepKind, Term};
 use crate::structure::Structure;
 use daelight_expr::{ExprId, Node, UnaryOp};
 
@@ -15,7 +15,7 @@ impl Work<'_> {
         block: usize,
         matrix: &[Vec<ExprId>],
         condition: Condition,
-    ) -> Result<Option<Structure>, Failure> {
+    ) -> Result<Option<Structure>, NotRepaired> {
         let equations = &structure.blocks()[block].equations;
         let offsets = structure.offsets();
         for vector in self.null_vectors(matrix, equations)? {
@@ -49,7 +49,7 @@ impl Work<'_> {
                 if let Some(rest) = self.text(cleaned.residual) {
                     text = format!("{text}, which is {rest},");
                 }
-                return Err(Failure::Dependent { text });
+                return Err(NotRepaired::Dependent { text });
             }
             // Any equation that is not differentiated can go; best is one whose factor cannot vanish.
             let mut candidates: Vec<(Cost, usize, ExprId)> = terms
@@ -79,7 +79,7 @@ impl Work<'_> {
         factor: ExprId,
         cleaned: &Cleaned,
         below: u64,
-    ) -> Result<Option<Structure>, Failure> {
+    ) -> Result<Option<Structure>, NotRepaired> {
         let new = Row {
             residual: cleaned.residual,
             entries: cleaned.entries.clone(),
@@ -103,7 +103,7 @@ impl Work<'_> {
             text = format!("{text}: {equation} = 0");
         }
         let Some(better) = better else {
-            return Err(Failure::NoTransversal { text });
+            return Err(NotRepaired::NoTransversal { text });
         };
         self.rows[replaced] = new;
         self.suspect(&[factor]);
@@ -118,7 +118,10 @@ impl Work<'_> {
 
     /// Subtracts a multiple of one equation from another of a block that is singular at the caller's point, although
     /// it is regular at random jets: section 5 of `docs/theory/repair.md`.
-    pub(super) fn unmix(&mut self, structure: &Structure) -> Result<Option<Structure>, Failure> {
+    pub(super) fn unmix(
+        &mut self,
+        structure: &Structure,
+    ) -> Result<Option<Structure>, NotRepaired> {
         let Some(point) = self.point else {
             return Ok(None);
         };
@@ -210,8 +213,8 @@ impl Work<'_> {
     }
 
     /// The equations as written behind a combination.
-    fn joined_origins(&self, terms: &[Term]) -> Vec<Origin> {
-        let mut joined: Vec<Origin> = Vec::new();
+    fn joined_origins(&self, terms: &[Term]) -> Vec<EquationOrigin> {
+        let mut joined: Vec<EquationOrigin> = Vec::new();
         for term in terms {
             for origin in &self.rows[term.equation].origins {
                 let times = origin.times_differentiated + term.times_differentiated;
@@ -219,7 +222,7 @@ impl Work<'_> {
                     Some(before) => {
                         before.times_differentiated = times.max(before.times_differentiated);
                     }
-                    None => joined.push(Origin {
+                    None => joined.push(EquationOrigin {
                         equation: origin.equation,
                         times_differentiated: times,
                     }),

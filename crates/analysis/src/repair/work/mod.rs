@@ -8,8 +8,10 @@ use crate::equations::Equations;
 use crate::repair::fraction::simplified;
 use crate::repair::jets::{Jets, Zero};
 use crate::repair::null::{Algebra, Cost, left_null_vectors};
-use crate::repair::repaired::{Extra, Origin, Repaired, Step, StepKind, Suspect, write_name};
-use crate::repair::{Budget, Failure, Names};
+use crate::repair::repaired::{
+    EquationOrigin, Extra, RepairStep, Repaired, StepKind, Suspect, write_name,
+};
+use crate::repair::{Names, NotRepaired, RepairBudget};
 use crate::structure::{SignatureMatrix, Structure, settled};
 use daelight_expr::{ExprId, FastMap, Graph, ReverseSweep, Walker};
 use daelight_lang::{Symbol, Symbols};
@@ -55,7 +57,7 @@ struct Row {
     residual: ExprId,
     /// All its derivatives by unknowns and their derivatives.
     entries: Vec<Entry>,
-    origins: Vec<Origin>,
+    origins: Vec<EquationOrigin>,
     label: String,
     /// Whether the entries were tested for zeros.
     is_clean: bool,
@@ -86,10 +88,10 @@ pub(super) struct Work<'a> {
     n_model_unknowns: usize,
     n_parameters: usize,
     extra: Vec<Extra>,
-    steps: Vec<Step>,
+    steps: Vec<RepairStep>,
     suspects: Vec<ExprId>,
     names: &'a Names<'a>,
-    budget: &'a Budget,
+    budget: &'a RepairBudget,
     /// A consistent jet of the unknowns as written, if the caller has one.
     point: Option<&'a dyn Fn(Symbol) -> f64>,
 }
@@ -100,7 +102,7 @@ impl<'a> Work<'a> {
         jets: &Jets,
         point: Option<&'a dyn Fn(Symbol) -> f64>,
         names: &'a Names<'a>,
-        budget: &'a Budget,
+        budget: &'a RepairBudget,
     ) -> Self {
         let graph = Graph::clone(equations.graph());
         let unknowns = equations.variables().unknowns();
@@ -116,7 +118,7 @@ impl<'a> Work<'a> {
             .map(|(equation, &residual)| Row {
                 residual,
                 entries: Vec::new(),
-                origins: vec![Origin {
+                origins: vec![EquationOrigin {
                     equation,
                     times_differentiated: 0,
                 }],
@@ -160,20 +162,20 @@ impl<'a> Work<'a> {
     }
 
     /// Takes steps until no block is singular at random jets, nor at the point if that can be had.
-    pub fn run(&mut self, preference: Preference) -> Result<(), Failure> {
-        let mut structure = structure_of(&self.rows).ok_or(Failure::NoStep)?;
+    pub fn run(&mut self, preference: Preference) -> Result<(), NotRepaired> {
+        let mut structure = structure_of(&self.rows).ok_or(NotRepaired::NoStep)?;
         loop {
             let entries = self.written_entries(&structure);
             let blocks = self.form(&structure, &entries).anywhere(self.point);
             let size = |&block: &usize| structure.blocks()[block].equations.len();
             let singular = blocks.singular.iter().map(|rank| rank.block);
             if self.steps.len() >= self.budget.steps {
-                return Err(Failure::Budget("steps"));
+                return Err(NotRepaired::Budget("steps"));
             }
             structure = if let Some(block) = singular.min_by_key(size) {
                 self.step(&structure, block, preference)?
             } else if let Some(block) = blocks.unclear.first() {
-                return Err(Failure::RankUnclear { n: size(block) });
+                return Err(NotRepaired::RankUnclear { n: size(block) });
             } else if let Some(better) = self.unmix(&structure)? {
                 better
             } else {
@@ -193,7 +195,7 @@ impl<'a> Work<'a> {
         BlockForm::of_entries(graph, symbols, structure, entries, jets.parameters())
     }
 
-    pub fn into_steps(self) -> Vec<Step> {
+    pub fn into_steps(self) -> Vec<RepairStep> {
         self.steps
     }
 
@@ -228,7 +230,7 @@ impl<'a> Work<'a> {
         structure: &Structure,
         block: usize,
         preference: Preference,
-    ) -> Result<Structure, Failure> {
+    ) -> Result<Structure, NotRepaired> {
         if let Some(better) = self.cancel(structure, block)? {
             return Ok(better);
         }
@@ -244,7 +246,7 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        Err(Failure::NoStep)
+        Err(NotRepaired::NoStep)
     }
 
     fn block_matrix(&mut self, structure: &Structure, block: usize) -> Vec<Vec<ExprId>> {
@@ -263,7 +265,7 @@ impl<'a> Work<'a> {
         &mut self,
         structure: &Structure,
         block: usize,
-    ) -> Result<Option<Structure>, Failure> {
+    ) -> Result<Option<Structure>, NotRepaired> {
         let mut changed = Vec::new();
         let mut texts = Vec::new();
         let mut lost = Vec::new();
@@ -305,7 +307,7 @@ impl<'a> Work<'a> {
         }
         let text = texts.join("; ");
         let Some(better) = structure_of(&self.rows) else {
-            return Err(Failure::NoTransversal { text });
+            return Err(NotRepaired::NoTransversal { text });
         };
         self.suspect(&lost);
         self.record(
@@ -322,7 +324,7 @@ impl<'a> Work<'a> {
         &mut self,
         matrix: &[Vec<ExprId>],
         members: &[usize],
-    ) -> Result<Vec<NullVector>, Failure> {
+    ) -> Result<Vec<NullVector>, NotRepaired> {
         let mut vectors = Vec::new();
         for vector in left_null_vectors(&mut self.algebra, matrix, self.budget)? {
             let zeros = self.algebra.zeros(&vector);
@@ -339,7 +341,7 @@ impl<'a> Work<'a> {
                         found.entries.push(entry);
                         found.costs.push(self.algebra.cost(entry));
                     }
-                    Zero::Unclear => return Err(Failure::ZeroUnclear),
+                    Zero::Unclear => return Err(NotRepaired::ZeroUnclear),
                 }
             }
             vectors.push(found);
@@ -439,7 +441,7 @@ impl<'a> Work<'a> {
     }
 
     fn record(&mut self, before: &Structure, after: &Structure, kind: StepKind, text: String) {
-        self.steps.push(Step {
+        self.steps.push(RepairStep {
             kind,
             text,
             value_before: value(before),
@@ -465,8 +467,8 @@ impl<'a> Work<'a> {
         &mut self,
         equations: &Equations,
         names: &Names<'_>,
-        budget: &Budget,
-    ) -> Result<Repaired, Failure> {
+        budget: &RepairBudget,
+    ) -> Result<Repaired, NotRepaired> {
         self.differentiate_extra();
         let n = self.rows.len();
         let variables = equations.variables().extended(self.extra.len());
@@ -483,13 +485,13 @@ impl<'a> Work<'a> {
             self.n_parameters,
         );
         let (equations, structure) = settled(equations);
-        let structure = structure.map_err(|_| Failure::NoStep)?;
+        let structure = structure.map_err(|_| NotRepaired::NoStep)?;
         let jets = &self.algebra.jets;
         let blocks = BlockForm::new(&equations, &structure, jets.parameters()).anywhere(None);
         let singular = blocks.singular.iter().map(|rank| &rank.block);
         if let Some(&block) = singular.chain(&blocks.unclear).next() {
             let n = structure.blocks()[block].equations.len();
-            return Err(Failure::RankUnclear { n });
+            return Err(NotRepaired::RankUnclear { n });
         }
         let mut repaired = Repaired {
             parameters: jets.parameters().to_vec(),

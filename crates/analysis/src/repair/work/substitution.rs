@@ -1,7 +1,7 @@
 //! Steps that put new unknowns for expressions.
 
 use super::{Condition, LONG, NullVector, Row, Work, structure_of, value};
-use crate::repair::Failure;
+use crate::repair::NotRepaired;
 use crate::repair::null::Cost;
 use crate::repair::repaired::{Extra, StepKind};
 use crate::structure::Structure;
@@ -25,7 +25,7 @@ impl Work<'_> {
         block: usize,
         matrix: &[Vec<ExprId>],
         condition: Condition,
-    ) -> Result<Option<Structure>, Failure> {
+    ) -> Result<Option<Structure>, NotRepaired> {
         let members = &structure.blocks()[block];
         let transposed: Vec<Vec<ExprId>> = (0..matrix.len())
             .map(|j| matrix.iter().map(|row| row[j]).collect())
@@ -57,7 +57,7 @@ impl Work<'_> {
         vector: &NullVector,
         leader: usize,
         condition: Condition,
-    ) -> Result<Option<Structure>, Failure> {
+    ) -> Result<Option<Structure>, NotRepaired> {
         let touching: Vec<usize> = equations
             .iter()
             .copied()
@@ -119,7 +119,7 @@ impl Work<'_> {
                 self.extra.truncate(n_unknowns - self.n_written);
                 Ok(None)
             }
-            None => Err(Failure::NoTransversal { text }),
+            None => Err(NotRepaired::NoTransversal { text }),
         }
     }
 

@@ -115,7 +115,7 @@ pub fn add_spectrum(to: &mut AnalyzeRecord, spectrum: &Result<Spectrum, String>)
 
 /// Adds what is known of an interval of time.
 pub fn add_interval(to: &mut AnalyzeRecord, found: &IntervalAnalysis) {
-    let record = |part: &interval::Interval| {
+    let record = |part: &interval::ConstantPiece| {
         let strangeness = part.indices.as_ref().map(|indices| indices.strangeness);
         IntervalRecord {
             from: part.from,

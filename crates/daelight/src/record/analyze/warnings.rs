@@ -1,6 +1,7 @@
 //! What to know beside the numbers of a passport, in sentences.
 
 use crate::floating::without_ground;
+use crate::tolerances::SAME;
 use daelight_analysis::decide::{Outcome, Support};
 use daelight_analysis::initial::NoPoint;
 use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
@@ -212,7 +213,7 @@ fn linear_warnings(passport: &Passport, warnings: &mut Vec<String>) {
     }
     if let Some(around) = &linear.around {
         let here = |point: &&interval::ExceptionalPoint| {
-            (point.time - time).abs() <= 1e-6 * (1.0 + time.abs())
+            (point.time - time).abs() <= SAME * (1.0 + time.abs())
         };
         if let Some(point) = around.exceptional.iter().find(here) {
             warnings.push(format!("A linear system: {}.", point.what));
@@ -286,7 +287,7 @@ fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
                 let unknown = &system.unknowns()[j];
                 let start = unknown.start?;
                 let apart = (value - start).abs() / sizes[j].max(start.abs());
-                (apart > 1e-6).then_some((apart, j, start, *value))
+                (apart > SAME).then_some((apart, j, start, *value))
             };
             let moved: Vec<_> = point.jet.values().iter().enumerate().filter_map(far).collect();
             let most = moved.iter().max_by(|a, b| a.0.total_cmp(&b.0));

@@ -5,21 +5,21 @@ mod regions;
 use crate::drawing::Drawing;
 use daelight_algebra::{Polynomial, RBig, integer};
 use daelight_lang::{Equation, Model, Origin};
+use daelight_show::page::MAX_DRAWN;
 use daelight_show::record::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord, ManifoldRecord,
     PieceRegionsRecord, SingularCaseRecord, SingularRecord, SingularSetRecord,
 };
 use daelight_show::scene::{Frame, Scene};
 use daelight_show::{count, tidy_number};
-use daelight_singular::{Answer, CaseWords, Configuration, PieceState, Values};
+use daelight_singular::{
+    CaseWords, Configuration, Coordinates, LONGEST, PieceState, SingularAnswer,
+};
 use regions::{condition_records, named, region_records};
 use serde_json::{Map, Value};
 
-/// Most configurations that are drawn.
-const MOST_DRAWN: usize = 48;
-
 /// The record of an answer.
-pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
+pub fn singular(model: &Model, answer: &SingularAnswer) -> SingularRecord {
     let constraints = &answer.mechanism.constraints;
     let name = |unknown: usize| model.unknowns[unknown].name.clone();
     let symbol = |&v: &usize| answer.ring.variables()[v].name.clone();
@@ -108,7 +108,7 @@ fn configurations_scene(
     let samples = record.sets.iter().flat_map(|set| &set.samples);
     let frames: Vec<Frame> = (record.configurations.iter())
         .chain(samples)
-        .take(MOST_DRAWN)
+        .take(MAX_DRAWN)
         .map(|found| {
             let value = |name: &str| found.angles.get(name).or_else(|| found.values.get(name));
             drawing.frame_of_named(time, |name| value(name).and_then(Value::as_f64))
@@ -118,7 +118,7 @@ fn configurations_scene(
 }
 
 /// Adds the numbers of configurations over the symbols.
-fn add_regions(to: &mut SingularRecord, answer: &Answer) {
+fn add_regions(to: &mut SingularRecord, answer: &SingularAnswer) {
     let Some(found) = &answer.regions else {
         return;
     };
@@ -149,7 +149,7 @@ fn add_regions(to: &mut SingularRecord, answer: &Answer) {
 }
 
 /// Cases that need no condition on the symbols, by number.
-fn always(answer: &Answer) -> Vec<usize> {
+fn always(answer: &SingularAnswer) -> Vec<usize> {
     let locus = answer.locus.iter();
     let cases = locus.flat_map(|locus| locus.always.iter());
     cases.map(|case| case + 1).collect()
@@ -157,7 +157,7 @@ fn always(answer: &Answer) -> Vec<usize> {
 
 /// Conditions on the symbols: single ones, several that hold together, and where nothing was decided.
 fn locus_records(
-    answer: &Answer,
+    answer: &SingularAnswer,
 ) -> (
     Vec<LocusFactorRecord>,
     Vec<LocusComponentRecord>,
@@ -193,7 +193,7 @@ fn locus_records(
 }
 
 /// That a polynomial vanishes, as an equation: solved where it is linear in its only symbol.
-fn condition(answer: &Answer, p: &Polynomial) -> String {
+fn condition(answer: &SingularAnswer, p: &Polynomial) -> String {
     if let [variable] = p.variables()[..]
         && p.degree(variable) == 1
         && answer.ring.square(variable).is_none()
@@ -220,7 +220,11 @@ fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRe
 }
 
 /// Positions, cosines and sines; and the angles of the model.
-fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<String, Value>; 2] {
+fn values_and_angles(
+    model: &Model,
+    answer: &SingularAnswer,
+    found: &Coordinates,
+) -> [Map<String, Value>; 2] {
     let mechanism = &answer.mechanism;
     let mut values = Map::new();
     for (variable, value) in found.0.iter().enumerate() {
@@ -246,11 +250,11 @@ fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<Str
 
 fn configuration_records(
     model: &Model,
-    answer: &Answer,
+    answer: &SingularAnswer,
     configurations: &[Configuration],
 ) -> Vec<ConfigurationRecord> {
     let polynomials = answer.mechanism.polynomials();
-    let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
+    let is_certified = answer.verdict == daelight_singular::SingularVerdict::Proved;
     let mut records = Vec::new();
     for configuration in configurations {
         let [values, angles] = values_and_angles(model, answer, &configuration.values);
@@ -275,7 +279,7 @@ fn configuration_records(
 }
 
 /// What the verdict rests on.
-fn certificate(answer: &Answer) -> String {
+fn certificate(answer: &SingularAnswer) -> String {
     let kept = answer.cases.kept().count();
     let mut text = format!(
         "{} of {}",
@@ -328,12 +332,9 @@ fn certificate(answer: &Answer) -> String {
     format!("{text}; {} of equations: {solved}", count(total, "set"))
 }
 
-/// Longest constraint that is written out, in bytes.
-const LONGEST_FORMULA: usize = 400;
-
 /// A constraint as a formula; those of `lagrange` have no text of their own.
 fn formula(model: &Model, equation: &Equation) -> String {
-    let side = |expr| model.text(expr, LONGEST_FORMULA);
+    let side = |expr| model.text(expr, LONGEST);
     match (&equation.origin, side(equation.left), side(equation.right)) {
         (Origin::Constraint { .. }, Ok(left), Ok(right)) => format!("{left} = {right}"),
         _ => model.equation_text(equation),

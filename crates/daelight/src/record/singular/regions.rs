@@ -3,12 +3,12 @@
 use daelight_show::record::{
     BoundsRecord, CountConditionRecord, QuantityRecord, RegionRecord, inequalities,
 };
-use daelight_singular::{Answer, Bounds, Conditions, Level, Region, Regions};
+use daelight_singular::{AlgebraicNumber, Between, Conditions, Region, Regions, SingularAnswer};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
 pub(super) fn condition_records(
-    answer: &Answer,
+    answer: &SingularAnswer,
     conditions: Option<&Conditions>,
 ) -> (Vec<CountConditionRecord>, Vec<QuantityRecord>) {
     let Some(conditions) = conditions else {
@@ -17,13 +17,13 @@ pub(super) fn condition_records(
     let quantities: Vec<QuantityRecord> = (conditions.quantities.iter())
         .map(|quantity| QuantityRecord {
             quantity: answer.text(&quantity.polynomial),
-            values: quantity.levels.iter().map(Level::value).collect(),
+            values: quantity.levels.iter().map(AlgebraicNumber::value).collect(),
             root_of: (quantity.levels.iter())
                 .map(|level| level.minimal().text(|_, text| text.push('z')))
                 .collect(),
         })
         .collect();
-    let bounds = |bounds: &Bounds| {
+    let bounds = |bounds: &Between| {
         let quantity = &quantities[bounds.quantity];
         let value = |level: usize| quantity.values[level];
         BoundsRecord {
@@ -47,7 +47,7 @@ pub(super) fn condition_records(
 }
 
 pub(super) fn region_records(
-    answer: &Answer,
+    answer: &SingularAnswer,
     regions: &Regions,
     found: &[Region],
 ) -> Vec<RegionRecord> {
@@ -69,7 +69,11 @@ pub(super) fn region_records(
 }
 
 /// Values of the symbols by their names.
-pub(super) fn named(answer: &Answer, regions: &Regions, values: &[f64]) -> Map<String, Value> {
+pub(super) fn named(
+    answer: &SingularAnswer,
+    regions: &Regions,
+    values: &[f64],
+) -> Map<String, Value> {
     let name = |variable: usize| answer.ring.variables()[variable].name.clone();
     let pairs = regions.parameters.iter().zip(values);
     pairs.map(|(&v, &value)| (name(v), value.into())).collect()
