@@ -68,6 +68,7 @@ pub mod index_reduction;
 pub mod initial;
 mod inputs;
 pub mod interval;
+pub mod judgement;
 pub mod levels;
 pub mod linear;
 pub mod linearize;

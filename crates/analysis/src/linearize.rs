@@ -4,7 +4,7 @@
 
 use crate::System;
 use crate::initial::{ConstraintArray, Row, Selection, Spot, TaylorJet, nominal};
-use crate::passport::free_unknowns;
+use crate::judgement::free_unknowns;
 use crate::spectrum::{FiniteEigenvalue, MAX_DERIVATIVES, eigenvalues_within};
 use crate::structure::{Offsets, Structure};
 use daelight_linalg::{GapRule, Lu, Mat, Qr, Svd};

@@ -59,6 +59,11 @@ impl Source<'_> {
         }
     }
 
+    fn jacobian(&self, system: &System) -> SystemJacobian {
+        let parameters = system.parameters().values();
+        SystemJacobian::new(self.equations(system), self.structure(), parameters)
+    }
+
     /// The equations of the model behind some of these.
     fn written(&self, equations: &[usize]) -> Vec<usize> {
         let mut written: Vec<usize> = match self {
@@ -93,35 +98,42 @@ impl Source<'_> {
     }
 }
 
-/// What the determinants of the blocks tell.
-pub(crate) struct FoundLoci {
-    pub(crate) loci: Vec<SingularLocus>,
-    /// Why a determinant is 0 everywhere, whatever its values in floating point.
-    pub(crate) vanishing: Option<String>,
-    /// The determinants themselves.
+/// The determinants of the blocks, as far as the time sufficed: made once, asked by all that follows.
+#[derive(Debug)]
+pub(crate) struct Determinants {
     pub(crate) blocks: BlockLoci,
+    /// Why one of them is 0 everywhere, whatever its values in floating point.
+    pub(crate) vanishing: Option<String>,
 }
 
-/// Finds the loci of all blocks, and their kinds around a jet.
+impl Determinants {
+    pub(crate) fn new(system: &System, source: &Source<'_>, deadline: Instant) -> Self {
+        let options = LocusOptions {
+            terms: MAX_TERMS,
+            products: MAX_PRODUCTS,
+            deadline: Some(deadline),
+            ..LocusOptions::default()
+        };
+        let mut blocks = BlockLoci::new(source.structure(), &source.jacobian(system), &options);
+        blocks.exclude(&constraints(source.equations(system)), deadline);
+        Self {
+            vanishing: vanishing(system, source, &blocks),
+            blocks,
+        }
+    }
+}
+
+/// The loci of all blocks, and their kinds around a jet.
 pub(crate) fn singular_loci(
     system: &System,
     source: &Source<'_>,
+    loci: &BlockLoci,
     around: Option<Around<'_>>,
     deadline: Instant,
-) -> FoundLoci {
+) -> Vec<SingularLocus> {
     let structure = source.structure();
-    let parameters = system.parameters().values();
-    let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
-    let options = LocusOptions {
-        terms: MAX_TERMS,
-        products: MAX_PRODUCTS,
-        deadline: Some(deadline),
-        ..LocusOptions::default()
-    };
-    let mut loci = BlockLoci::new(structure, &jacobian, &options);
-    loci.exclude(&constraints(source.equations(system)), deadline);
+    let jacobian = source.jacobian(system);
     let mut found: Vec<SingularLocus> = Vec::new();
-    let vanishing = vanishing(system, source, &loci);
     for (block, members) in structure.blocks().iter().enumerate() {
         let describe = |factor: String, is_formula: bool, kind: Option<Kind>| SingularLocus {
             factor,
@@ -149,7 +161,7 @@ pub(crate) fn singular_loci(
                     }
                     let kind = if found.len() < MAX_KINDS && Instant::now() < deadline {
                         around.and_then(|around| {
-                            kind_of_factor(system, source, &loci, factor, around, level)
+                            kind_of_factor(system, source, loci, factor, around, level)
                         })
                     } else {
                         None
@@ -173,11 +185,7 @@ pub(crate) fn singular_loci(
             }
         }
     }
-    FoundLoci {
-        loci: found,
-        vanishing,
-        blocks: loci,
-    }
+    found
 }
 
 /// The residuals without derivatives.

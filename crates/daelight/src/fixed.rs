@@ -9,8 +9,8 @@ use crate::solve;
 use crate::solve::{NoRun, Solution, SolveOptions};
 use daelight_analysis::index_reduction::{Form, Groundwork, ReduceBy, Refusal, StrangenessFree};
 use daelight_analysis::initial::{Request, TaylorJet, nominal};
+use daelight_analysis::judgement::{Judgement, PointVerdict};
 use daelight_analysis::levels::ConstraintLevels;
-use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::{ParameterError, Strangeness, System};
 use daelight_integrate::fixed::{self, FixedError, FixedRun, FixedSteps};
 use daelight_integrate::{MAX_RESIDUAL, implicit};
@@ -305,9 +305,9 @@ fn formed(
 /// The strangeness-free form of a model as values, where its characteristic quantities are known at the start.
 fn strangeness_as_values(system: &System, request: &Request) -> Result<Formed, NoFixedRun> {
     let no_form = |refusal| NoFixedRun::Form(refused(refusal));
-    let passport = Passport::new(system, request);
-    let Some(indices) = passport.indices() else {
-        return Err(no_form(match &passport.verdict {
+    let judgement = Judgement::new(system, request);
+    let Some(indices) = judgement.indices() else {
+        return Err(no_form(match &judgement.verdict {
             PointVerdict::Singular { .. } => Refusal::Singular,
             PointVerdict::Unknown { because } => Refusal::Undecided(because.clone()),
             PointVerdict::Regular => Refusal::Undecided("it has too many unknowns".to_string()),

@@ -7,7 +7,7 @@ use crate::observe::WayBack;
 use crate::solve::START_ORDER;
 use daelight_analysis::System;
 use daelight_analysis::initial::Request;
-use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::judgement::{Judgement, PointVerdict};
 use daelight_analysis::repair::Repaired;
 use daelight_integrate::{Nature, Run, StopReason, Trajectory};
 use daelight_lang::Symbol;
@@ -245,7 +245,9 @@ impl<'a> Judge<'a> {
             order: START_ORDER,
             budget: REGULARITY_BUDGET,
         };
-        Some(Passport::verdict_at(self.system, &request))
+        let judgement = Judgement::new(self.system, &request);
+        let condition = judgement.condition();
+        Some((judgement.verdict, condition))
     }
 
     /// Whether a factor of the rewriting vanishes, or has no value, at a time of the run.

@@ -2,7 +2,8 @@
 
 use daelight::{InitOptions, Place, record, settled, start, start_request, system};
 use daelight_analysis::System;
-use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::judgement::{Judgement, PointVerdict};
+use daelight_analysis::passport::Passport;
 use daelight_lang::{Code, Options, load};
 use daelight_show::terminal::passport_summary;
 use std::time::Duration;
@@ -191,7 +192,9 @@ fn a_verdict_without_its_passport_is_that_of_the_passport() {
         let system = read(&text);
         let request = daelight_analysis::initial::Request::of_model(&system, 0.0, 0);
         let whole = Passport::new(&system, &request);
-        let (verdict, condition) = Passport::verdict_at(&system, &request);
+        let judgement = Judgement::new(&system, &request);
+        let condition = judgement.condition();
+        let verdict = judgement.verdict;
         assert_eq!(verdict, whole.verdict, "{text}");
         let numerical = whole.numerical.as_ref().ok();
         let wanted = numerical.filter(|_| verdict == PointVerdict::Regular);

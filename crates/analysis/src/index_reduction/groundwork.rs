@@ -4,11 +4,11 @@ use super::ReduceBy;
 use super::refusal::Refusal;
 use super::rows::{Key, VANISHING};
 use super::selection::{Preference, StateChoice};
-use crate::dae::{BlockForm, RepairPart, repaired_at};
+use crate::dae::{BlockForm, Regularity, RepairPart, repaired_at};
 use crate::equations::Equations;
 use crate::initial::{ConsistentPoint, Request, StageOffsets, consistent_point, nominal};
+use crate::judgement::{Judgement, PointVerdict};
 use crate::outcome::Indices;
-use crate::passport::{Passport, PointVerdict, Regularity};
 use crate::repair::Repaired;
 use crate::structure::{Structure, SystemJacobian};
 use crate::system::System;
@@ -43,9 +43,9 @@ impl<'a> Groundwork<'a> {
             return Err(Refusal::Empty);
         }
         (system.structure()).map_err(|_| Refusal::StructurallySingular)?;
-        let passport = Passport::new(system, request);
-        let part = passport.structure().ok_or(Refusal::StructurallySingular)?;
-        let point = match (&passport.point, &passport.verdict) {
+        let judgement = Judgement::new(system, request);
+        let part = judgement.structure().ok_or(Refusal::StructurallySingular)?;
+        let point = match (&judgement.point, &judgement.verdict) {
             (_, PointVerdict::Singular { .. }) => return Err(Refusal::Singular),
             (Err(no_point), _) => return Err(Refusal::NoPoint(no_point.clone())),
             (Ok(point), _) => point,
@@ -57,18 +57,18 @@ impl<'a> Groundwork<'a> {
         let structure = part.structure.clone();
         let form = BlockForm::new(written, &structure, system.parameters().values());
         // Models too large for the numerical notions are judged by their structure alone.
-        let is_large = passport.numerical.is_err();
+        let is_large = judgement.numerical.is_err();
         let holds = match part.regularity {
             Regularity::Regular => true,
             Regularity::Unknown(_) => is_large,
             _ => false,
         } && form.uncertain_at(&at_point).is_empty();
-        if let PointVerdict::Unknown { because } = &passport.verdict
+        if let PointVerdict::Unknown { because } = &judgement.verdict
             && !(is_large && holds)
         {
             return Err(Refusal::Undecided(because.clone()));
         }
-        let indices = passport.indices();
+        let indices = judgement.indices();
         let found = if holds {
             Ok((structure.clone(), None))
         } else {

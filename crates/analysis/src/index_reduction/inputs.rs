@@ -2,7 +2,7 @@
 
 use super::finish::{Names, declared};
 use super::rows::Work;
-use crate::passport::MAX_ORDER;
+use crate::judgement::MAX_ORDER;
 use crate::system::System;
 use daelight_expr::{ExprId, FastMap, Jet, JetEvaluator, Signal, Walker};
 use daelight_lang::{DeclaredKind, Input, Model, Symbol};

@@ -1,6 +1,6 @@
 //! What a linear model tells besides.
 
-use super::verdict::PointVerdict;
+use super::PointVerdict;
 use crate::canonical::{CanonicalForm, Consistency};
 use crate::index_reduction::{LinearReduction, TimeCondition};
 use crate::interval::{DEFAULT_BUDGET, IntervalAnalysis};

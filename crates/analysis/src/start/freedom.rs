@@ -3,7 +3,7 @@
 
 use crate::System;
 use crate::initial::{Finder, Limits, Request, Row, Selection, TaylorJet, nominal};
-use crate::passport::free_unknowns;
+use crate::judgement::free_unknowns;
 use crate::tolerances::{BESIDE, DEPENDENT, MAX_NEWTON_STEPS};
 use daelight_linalg::{ConditionRule, Mat, Qr, Svd};
 use std::time::Instant;

@@ -13,13 +13,14 @@ pub use freedom::Freedom;
 
 use crate::System;
 use crate::chain::Kind;
-use crate::dae::{BlockForm, beside};
+use crate::dae::{BlockForm, Regularity, beside};
 use crate::edge::{Edge, edges};
 use crate::initial::{
     ArrayFault, Closeness, ConsistentPoint, Finder, Followed, NoPoint, Obstacle, Request, Row,
     StageOffsets, TaylorJet, follow, nominal,
 };
-use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
+use crate::judgement::{Judgement, MAX_NUMERICAL, PointVerdict};
+use crate::passport::Passport;
 use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
 use crate::tolerances::{FAR_OFF, LARGEST_DENSE};
@@ -632,7 +633,7 @@ impl Search<'_> {
             })
     }
 
-    /// Whether the array leaves other freedom beside a jet than at it: the cheap test that decides whether a passport
+    /// Whether the array leaves other freedom beside a jet than at it: the cheap test that decides whether a judgement
     /// is asked for.
     fn ranks_change(&self, finder: &mut Finder<'_>, request: &Request, jet: &TaylorJet) -> bool {
         let here = n_undetermined(finder, request, jet, 0);
@@ -683,11 +684,11 @@ impl Search<'_> {
             budget: self.remaining(),
             ..request.clone()
         };
-        let passport = Passport::new(self.system, &request);
-        let kind = match &passport.verdict {
+        let judgement = Judgement::new(self.system, &request);
+        let kind = match &judgement.verdict {
             PointVerdict::Singular { kind } => *kind,
             // The solution may stay in the singular set, where the model is of another kind and has an index again.
-            PointVerdict::Regular => match passport.indices() {
+            PointVerdict::Regular => match judgement.indices() {
                 Some(indices)
                     if indices.differentiation_index.is_some()
                         && strictness == Strictness::Usual =>
@@ -700,6 +701,7 @@ impl Search<'_> {
             PointVerdict::Unknown { .. } if is_singular => None,
             PointVerdict::Unknown { .. } => return None,
         };
+        let passport = Passport::of(judgement);
         let locus = passport.nearest_locus(self.system, request.time, jet);
         let locus = locus.filter(|(_, distance)| *distance < ON_LOCUS);
         Some(Box::new(SingularStart {
@@ -726,11 +728,10 @@ impl Search<'_> {
             budget: self.remaining(),
             ..request.clone()
         };
-        let mut passport = Passport::new(self.system, &request);
-        passport.edges.clone_from(&edges);
-        passport.verdict = PointVerdict::Singular { kind: None };
+        let mut judgement = Judgement::new(self.system, &request);
+        judgement.lie_on(edges.clone());
         Some(Box::new(SingularStart {
-            passport,
+            passport: Passport::of(judgement),
             kind: None,
             locus: None,
             edges,

@@ -9,7 +9,8 @@ use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{NoPoint, Request};
-use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::judgement::{Judgement, PointVerdict};
+use daelight_analysis::passport::Passport;
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{
     BudgetKind, Failure, MAX_RESIDUAL, Nature, RatioFit, StartError, StopReason,
@@ -727,8 +728,8 @@ fn vanished_parameter(system: &System, time: f64) -> Option<String> {
         if other.set_parameters(&[(*at, 1.0)]).is_err() {
             return false;
         }
-        let passport = Passport::new(&other, &Request::of_model(&other, time, 0));
-        let indices = passport.indices();
+        let judgement = Judgement::new(&other, &Request::of_model(&other, time, 0));
+        let indices = judgement.indices();
         indices.is_some_and(|all| all.strangeness.n_free == 0)
     };
     let deadline = Instant::now() + Request::of_model(system, time, 0).budget;

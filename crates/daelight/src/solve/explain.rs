@@ -4,7 +4,8 @@ use super::solution::Solution;
 use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{Request, TaylorJet};
-use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::judgement::{Judgement, PointVerdict};
+use daelight_analysis::passport::Passport;
 use daelight_analysis::start::ON_LOCUS;
 use daelight_integrate::Singularity;
 use std::time::Instant;
@@ -129,7 +130,7 @@ fn kind_at(system: &System, time: f64, jet: &TaylorJet, deadline: Instant) -> Op
     if !request.guess.iter().all(|value| value.is_finite()) {
         return None;
     }
-    match Passport::new(system, &request).verdict {
+    match Judgement::new(system, &request).verdict {
         PointVerdict::Singular { kind } => kind,
         _ => None,
     }

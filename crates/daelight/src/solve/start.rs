@@ -8,7 +8,8 @@ use daelight_analysis::initial::{
     Closeness, ConsistentPoint, NoPoint, Request, SideChoice, StageOffsets, TaylorJet,
     consistent_point, consistent_start,
 };
-use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::judgement::{Judgement, PointVerdict};
+use daelight_analysis::passport::Passport;
 use daelight_analysis::repair::Repaired;
 use daelight_analysis::start::{Others, Outcome, StartRequest, find_start, singular_at, violated};
 use daelight_integrate::StartError;
@@ -81,10 +82,12 @@ pub(crate) fn start_point(
         (_, Ok(point)) => Ok((point, request)),
         (Outcome::Singular(singular), _) => Err(NoRun::SingularStart(Box::new(singular.passport))),
         _ => {
-            let passport = Box::new(Passport::new(system, &in_time(&request, options, began)));
-            Err(match passport.verdict {
-                PointVerdict::Singular { .. } => NoRun::SingularStart(passport),
-                _ => NoRun::NoStart(passport),
+            let judgement = Judgement::new(system, &in_time(&request, options, began));
+            let is_singular = matches!(judgement.verdict, PointVerdict::Singular { .. });
+            let passport = Box::new(Passport::of(judgement));
+            Err(match is_singular {
+                true => NoRun::SingularStart(passport),
+                false => NoRun::NoStart(passport),
             })
         }
     }
@@ -142,13 +145,14 @@ pub(super) fn no_start(
     jet: &TaylorJet,
     error: StartError,
 ) -> NoRun {
-    let passport = Passport::new(system, request);
-    if let PointVerdict::Singular { .. } = passport.verdict {
-        return NoRun::SingularStart(Box::new(passport));
+    let judgement = Judgement::new(system, request);
+    let shown = |judgement| Box::new(Passport::of(judgement));
+    if let PointVerdict::Singular { .. } = judgement.verdict {
+        return NoRun::SingularStart(shown(judgement));
     }
-    let free = passport.indices().map_or(0, |all| all.strangeness.n_free);
+    let free = judgement.indices().map_or(0, |all| all.strangeness.n_free);
     if error == StartError::StructureFails && free > 0 {
-        return NoRun::Undetermined(Box::new(passport));
+        return NoRun::Undetermined(shown(judgement));
     }
     match singular_at(system, request, jet) {
         Some(singular) if error == StartError::StructureFails => {

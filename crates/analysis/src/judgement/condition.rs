@@ -1,9 +1,9 @@
 //! How well the derivative array is conditioned: at a regular point, and from afar at singular ones.
 
-use super::Passport;
 use crate::System;
 use crate::fullness::{Fullness, condition};
 use crate::initial::{ConstraintArray, TaylorJet};
+use crate::passport::Passport;
 use crate::series::MatrixSeries;
 
 /// The condition of the derivative array at other points of a model, with the index and the ranks of a regular one.

@@ -47,7 +47,7 @@ pub struct NumericalPart {
 
 impl NumericalPart {
     /// The indices that the ranks along the jet lead to, whether or not they are those of the neighbours.
-    pub(super) fn along_the_jet(&self) -> Option<&Indices> {
+    pub(crate) fn along_the_jet(&self) -> Option<&Indices> {
         match &self.decision.outcome {
             Outcome::Unknown {
                 because: Because::NeighboursDisagree,
@@ -91,7 +91,7 @@ impl NumericalPart {
     }
 
     /// Whether redundant equations may put conditions on f, so that the canonical form is needed to check them.
-    pub(super) fn has_conditions(&self) -> bool {
+    pub(crate) fn has_conditions(&self) -> bool {
         let along = self.along_the_jet();
         along.is_none_or(|indices| indices.strangeness.n_redundant > 0)
     }

@@ -5,7 +5,7 @@ use crate::dae::{BlockForm, BlockRank, Regularity, RepairPart, repaired_at};
 use crate::initial::{TaylorJet, nominal};
 use crate::outcome::Indices;
 use crate::singular_loci::Source;
-use crate::structure::{StructurallySingular, Structure};
+use crate::structure::Structure;
 use std::time::Instant;
 
 /// What the pattern of the equations tells.
@@ -61,6 +61,17 @@ impl StructuralPart {
         }
     }
 
+    /// The structure whose blocks have loci: the repaired one, or that of the model where it is right.
+    pub(crate) fn source(&self) -> Option<Source<'_>> {
+        match (&self.repair, &self.regularity) {
+            (RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired), _) => {
+                Some(Source::Repaired(repaired))
+            }
+            (_, Regularity::SingularEverywhere(_)) => None,
+            _ => Some(Source::Written(&self.structure)),
+        }
+    }
+
     /// Why the structure contradicts the indices, if it does; (6), (7) and (9) of `docs/theory/structure.md`.
     ///
     /// A nonsingular system Jacobian proves its degrees of freedom, a singular one that there are fewer.
@@ -82,20 +93,6 @@ impl StructuralPart {
             ),
             _ => None,
         }
-    }
-}
-
-/// The structure whose blocks have loci: the repaired one, or that of the model where it is right.
-pub(super) fn source_of(
-    structural: Option<&Result<StructuralPart, StructurallySingular>>,
-) -> Option<Source<'_>> {
-    let part = structural?.as_ref().ok()?;
-    match (&part.repair, &part.regularity) {
-        (RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired), _) => {
-            Some(Source::Repaired(repaired))
-        }
-        (_, Regularity::SingularEverywhere(_)) => None,
-        _ => Some(Source::Written(&part.structure)),
     }
 }
 
