@@ -1,5 +1,6 @@
 //! The model as a system of equations F(t, x, x') = 0: values, Jacobians and series of what was written.
 
+use crate::dae::{Anywhere, Dae, Shape};
 use crate::equations::{Equations, Evaluator, Variables};
 use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
@@ -15,7 +16,7 @@ use daelight_lang::{
     StopCondition, StopKind, Symbol, Symbols, Unknown, View,
 };
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Why a model is no system of equations yet.
 #[derive(Clone, PartialEq, Debug)]
@@ -81,6 +82,10 @@ pub struct System {
     silent: Vec<usize>,
     parameters: Parameters,
     spans: FastMap<ExprId, Span>,
+    /// What follows from the equations, for all copies.
+    shape: Arc<OnceLock<Shape>>,
+    /// What sample points tell of them at the present values.
+    anywhere: OnceLock<Anywhere>,
 }
 
 impl System {
@@ -166,7 +171,18 @@ impl System {
             parameters,
             spans,
             broken,
+            shape: Arc::default(),
+            anywhere: OnceLock::new(),
         })
+    }
+
+    /// The forms that the model can be solved in, and which of them holds.
+    pub fn dae(&self) -> Dae<'_> {
+        Dae {
+            system: self,
+            shape: self.shape.get_or_init(|| Shape::new(self)),
+            anywhere: &self.anywhere,
+        }
     }
 
     /// What has to hold during a run, as expressions of the graph of the equations.
@@ -299,6 +315,11 @@ impl System {
                     });
                 }
             }
+        }
+        let (before, after) = (self.parameters.values(), parameters.values());
+        let is_same = |shape: &Shape| !shape.depends_on_change(before, after);
+        if self.unknowns != unknowns || !self.shape.get().is_some_and(is_same) {
+            self.anywhere = OnceLock::new();
         }
         self.parameters = parameters;
         self.unknowns = unknowns;
@@ -504,6 +525,7 @@ impl System {
     pub(crate) fn at_values_of(mut self, other: &Self) -> Self {
         self.parameters = other.parameters.clone();
         self.unknowns = other.unknowns.clone();
+        self.anywhere = OnceLock::new();
         self
     }
 

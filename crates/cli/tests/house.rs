@@ -176,6 +176,49 @@ fn a_structure_is_made_in_few_places() {
     at_most("constructions of a structure", &found, 1);
 }
 
+/// Lines of code outside some files that hold one of these words.
+fn lines_outside(homes: &[&str], words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        if homes.iter().any(|home| path.starts_with(home)) {
+            continue;
+        }
+        let lines = code(&text).filter(|line| words.iter().any(|word| line.contains(word)));
+        found.extend(lines.map(|line| format!("{path}: {}", line.trim())));
+    }
+    found
+}
+
+/// `Dae::form_at` alone says which form holds; others may ask how far rounding reaches.
+#[test]
+fn blocks_are_judged_in_one_place() {
+    let judges = [".anywhere(", ".anywhere_in(", "form.at(", "repair("];
+    let found = lines_outside(&["crates/analysis/src/dae/"], &judges);
+    let found: Vec<String> = found.into_iter().filter(|l| !l.contains("fn ")).collect();
+    // Of what a repair makes, twice, and of equations on surfaces, behind which there is no model.
+    at_most("judgements of blocks outside their owner", &found, 4);
+}
+
+/// A passport is made where an answer is shown, of a judgement that was made before; nobody reads a decision off it.
+#[test]
+fn passports_are_shown() {
+    let shown = [
+        "crates/analysis/src/passport/",
+        "crates/daelight/src/lib.rs",
+        "crates/daelight/src/record/view.rs",
+        "crates/daelight/src/sweep/execution.rs",
+        "crates/daelight/src/solve/explain.rs",
+    ];
+    let found = lines_outside(&shown, &["Passport::new("]);
+    at_most("passports that are asked", &found, 0);
+    let told = [
+        "crates/daelight/src/solve/start.rs",
+        "crates/analysis/src/start/mod.rs",
+    ];
+    let found = lines_outside(&[&shown[..], &told].concat(), &["Passport::of("]);
+    at_most("passports made of judgements elsewhere", &found, 0);
+}
+
 #[test]
 fn ranks_are_counted_in_linalg() {
     let mut found = Vec::new();

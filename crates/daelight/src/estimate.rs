@@ -320,7 +320,7 @@ fn again(system: &System, options: &SolveOptions, solution: &Solution) -> Option
         ..options.clone()
     };
     let setup = Setup::new(system);
-    let request = start_request(system, &setup, &options, solution.from).ok()?;
+    let request = start_request(system, &options, solution.from).ok()?;
     let start = (solution.start.clone(), request);
     run_from(system, &setup, &options, start, &mut |_| {}).ok()
 }

@@ -24,7 +24,7 @@ pub fn exchange_states(model: &Model, system: &System) -> Result<Vec<usize>, Str
 
 /// The same of equations that hold between events.
 fn states_without_events(system: &System, setup: &Setup) -> Result<Vec<usize>, String> {
-    if !setup.is_regular(system) {
+    if system.dae().sound().is_none() {
         return Err("the structure of its equations does not hold".to_string());
     }
     let problem = Problem::of_reduced(system, &setup.reduced).map_err(|error| error.to_string())?;
@@ -261,8 +261,8 @@ impl Exchange {
                 jet
             }
             None => {
-                let (system, setup) = (self.session.system(), self.session.setup());
-                let found = start_point(system, setup, self.session.options(), self.time);
+                let system = self.session.system();
+                let found = start_point(system, self.session.options(), self.time);
                 let (point, _) = found.map_err(|no_run| self.session.refused(no_run))?;
                 point.jet
             }
@@ -393,7 +393,7 @@ impl Exchange {
             (true, 0) => Some(self.jet(1)?),
             _ => {
                 let jet = self.jet(1)?;
-                let found = jet_next_to(self.here(), self.time, jet.values());
+                let found = jet_next_to(self.here().0, self.time, jet.values());
                 Some(found.ok_or_else(|| format!("no rates at t = {}", self.time))?)
             }
         };

@@ -461,17 +461,15 @@ fn measure(
     order: usize,
 ) -> (Vec<f64>, Vec<String>) {
     let equations = system.equations();
-    let structure = system.structure().ok();
-    let holds = daelight_analysis::dae::BlockForm::written(system)
-        .is_some_and(|form| form.anywhere_in(system).holds());
-    let times = match structure.filter(|_| holds) {
+    let sound = system.dae().sound();
+    let times = match sound {
         Some(structure) => structure.offsets().equation.clone(),
         None => vec![0; equations.n_equations()],
     };
     let mut levels = ConstraintLevels::new(system, &times);
     let mut worst = vec![0.0_f64; levels.n_levels()];
     let mut warnings = Vec::new();
-    if !holds || levels.is_cut() {
+    if sound.is_none() || levels.is_cut() {
         warnings.push(
             "Hidden constraints were not measured: the equations as written do not give all derivatives."
                 .to_string(),

@@ -369,7 +369,7 @@ pub fn sensitivities(
     let setup = Setup::new(&varied);
     let of = (model, system);
     let mut all = differentiated(model, system, base, options, (directions, &varied, &setup))?;
-    all.stop = stop_derivative(of, base, (&all, &setup));
+    all.stop = stop_derivative(of, base, &all);
     Ok(all)
 }
 
@@ -392,7 +392,7 @@ pub(crate) fn differentiated(
         ..options.clone()
     };
     let shape = (n, stride, &directions[..]);
-    let found = start(system, base, &options, (varied, setup), shape)?;
+    let found = start(system, base, &options, varied, shape)?;
     carried(
         (model, system),
         base,
@@ -479,11 +479,10 @@ fn start(
     system: &System,
     base: &Solution,
     options: &SolveOptions,
-    (varied, setup): (&System, &Setup),
+    varied: &System,
     (n, stride, directions): (usize, usize, &[MovedBy]),
 ) -> Result<(Start, Vec<String>), Box<Diagnostic>> {
-    let own = Setup::new(system);
-    let asked = start_request(system, &own, options, base.from);
+    let asked = start_request(system, options, base.from);
     let asked = asked.map_err(|no_run| refused(system, no_run))?;
     let jet = &base.start.jet;
     let Some(freedom) = freedom_at(system, &asked, jet) else {
@@ -508,8 +507,7 @@ fn start(
     let mut conditions: Vec<Row> = Vec::new();
     let using = freedom.using.iter().map(|&at| asked.conditions[at]);
     conditions.extend(using.clone());
-    let structure = setup.structure.as_ref();
-    let offsets = structure.filter(|_| setup.is_regular(varied));
+    let offsets = varied.dae().sound();
     // Where stages do not lead to x and then to its derivatives, nothing of x may move.
     let still = match offsets {
         Some(_) => freedom.free.clone(),

@@ -1,8 +1,8 @@
 //! How the time at which a stopping condition ends a run moves, and the values there: section 8 of `docs/theory/sensitivities.md`.
 
+use crate::Solution;
 use crate::sensitivity::{Sensitivities, rates_of};
 use crate::solve::{SAME_START_TOLERANCES, START_ORDER};
-use crate::{Setup, Solution};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Request, StageOffsets, TaylorJet, consistent_point};
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, Walker};
@@ -40,14 +40,14 @@ impl StopDerivative {
 pub(crate) fn stop_derivative(
     (model, system): (&Model, &System),
     base: &Solution,
-    (along, setup): (&Sensitivities, &Setup),
+    along: &Sensitivities,
 ) -> Option<StopDerivative> {
     let StopReason::Stopped { time } = base.run.stop else {
         return None;
     };
     let is_whole = base.broken.is_empty() && along.ended.is_none() && time != base.from;
     let stop = system.stop_when().filter(|_| is_whole)?;
-    let jet = jet_at(along, setup, time)?;
+    let jet = jet_at(along, time)?;
     let equations = system.equations();
     let mut end = End {
         graph: Graph::clone(equations.graph()),
@@ -111,7 +111,7 @@ pub(crate) fn agreed(found: &[f64], rtol: f64) -> Result<f64, String> {
 
 /// The jet of all unknowns and their derivatives that satisfies the equations at the end of the run: pieces of implicit methods join
 /// derivatives less well than values.
-fn jet_at(along: &Sensitivities, setup: &Setup, time: f64) -> Option<TaylorJet> {
+fn jet_at(along: &Sensitivities, time: f64) -> Option<TaylorJet> {
     let request = Request {
         time,
         guess: along.reader().values(time)?,
@@ -120,8 +120,7 @@ fn jet_at(along: &Sensitivities, setup: &Setup, time: f64) -> Option<TaylorJet> 
         order: START_ORDER,
         budget: std::time::Duration::from_secs(10),
     };
-    let structure = setup.structure.as_ref();
-    let offsets = structure.filter(|_| setup.is_regular(&along.system));
+    let offsets = along.system.dae().sound();
     let found = consistent_point(&along.system, offsets.map(StageOffsets::of), &request);
     Some(found.ok()?.jet)
 }

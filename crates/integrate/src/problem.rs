@@ -3,12 +3,11 @@
 use crate::arguments::{Argument, critical_arguments, radicand};
 use crate::blocks::BlockSolver;
 use crate::code::SharedCode;
-use daelight_analysis::dae::{Anywhere, BlockForm};
-use daelight_analysis::initial::TaylorJet;
+use daelight_analysis::dae::BlockForm;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
 use daelight_analysis::{Equations, Reduced, System};
 use daelight_expr::{ExprId, FastMap, Forcing, Node, Side, Slot, Tape, UnaryOp, Values, Walker};
-use daelight_linalg::{LinalgError, RankDecision};
+use daelight_linalg::LinalgError;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -26,18 +25,6 @@ pub enum ProblemError {
     },
     /// Some unknowns cannot be matched with equations.
     StructurallySingular(StructurallySingular),
-    /// A diagonal block of the system Jacobian is singular at every point tried: the structure misleads, and the
-    /// equations must be repaired first.
-    SingularJacobian {
-        /// The block.
-        block: usize,
-        /// Its equations.
-        equations: Vec<usize>,
-        /// Its unknowns.
-        unknowns: Vec<usize>,
-        /// Its rank at the last jet tried.
-        decision: Box<RankDecision>,
-    },
     /// A condition reads a derivative that the equations do not determine before they need the condition.
     Condition {
         /// The unknown.
@@ -57,15 +44,6 @@ impl fmt::Display for ProblemError {
             Self::StructurallySingular(_) => {
                 write!(f, "some unknowns cannot be matched with equations")
             }
-            Self::SingularJacobian {
-                equations,
-                decision,
-                ..
-            } => write!(
-                f,
-                "the system Jacobian is singular everywhere: {} equations that belong together depend on each other ({decision})",
-                equations.len()
-            ),
             Self::Condition { .. } => write!(
                 f,
                 "a condition reads a derivative that is found only after the condition is decided"
@@ -119,7 +97,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Analyses and compiles the equations; refuses those that the stages cannot solve anywhere.
+    /// Analyses and compiles the equations. Whether the structure holds anywhere is for [`System::dae`] to decide.
     pub fn new(equations: &Equations, parameters: &[f64]) -> Result<Self, ProblemError> {
         if equations.n_equations() != equations.n_unknowns() {
             return Err(ProblemError::NotSquare {
@@ -129,39 +107,17 @@ impl Problem {
         }
         let (equations, structure) = settled(equations.clone());
         let structure = structure.map_err(ProblemError::StructurallySingular)?;
-        let problem = Self::with_structure(equations, structure, parameters)?;
-        problem.expect_regular(None)?;
-        Ok(problem)
+        Self::with_structure(equations, structure, parameters)
     }
 
-    /// The equations of a model without the trivial ones, with the offsets that they inherit; refused like [`Problem::new`].
+    /// The equations of a model without the trivial ones, with the offsets that they inherit.
     pub fn of_reduced(system: &System, reduced: &Reduced) -> Result<Self, ProblemError> {
         let parameters = system.parameters().values();
         let Some(structure) = reduced.structure() else {
             return Self::new(reduced.equations(), parameters);
         };
         let equations = reduced.equations().clone();
-        let problem = Self::with_structure(equations, structure.clone(), parameters)?;
-        problem.expect_regular(Some(system))?;
-        Ok(problem)
-    }
-
-    /// The same for a solution that is known: its branches may be such that the blocks are regular along it alone.
-    pub fn of_reduced_at(
-        system: &System,
-        reduced: &Reduced,
-        time: f64,
-        jet: &TaylorJet,
-    ) -> Result<Self, ProblemError> {
-        let parameters = system.parameters().values();
-        let Some(structure) = reduced.structure() else {
-            return Self::new(reduced.equations(), parameters);
-        };
-        let equations = reduced.equations().clone();
-        let problem = Self::with_structure(equations, structure.clone(), parameters)?;
-        let form = BlockForm::new(&problem.equations, &problem.structure, parameters);
-        problem.expect_none_singular(form.anywhere_at(time, jet))?;
-        Ok(problem)
+        Self::with_structure(equations, structure.clone(), parameters)
     }
 
     /// Compiles equations with a structure that is known; whether their blocks are regular is for the caller to know.
@@ -224,18 +180,6 @@ impl Problem {
             equations: Arc::new(equations),
             structure: Arc::new(structure),
         };
-        Ok(problem)
-    }
-
-    /// The same equations at the values of a system, with what was compiled; refused where the blocks are singular
-    /// everywhere at these values.
-    pub fn at_values_of(&self, system: &System) -> Result<Self, ProblemError> {
-        let parameters = system.parameters().values();
-        if self.parameters == parameters {
-            return Ok(self.clone());
-        }
-        let problem = self.at_values(parameters);
-        problem.expect_regular(Some(system))?;
         Ok(problem)
     }
 
@@ -407,28 +351,10 @@ impl Problem {
         values
     }
 
-    /// Refuses equations whose blocks are singular at all sample jets.
-    fn expect_regular(&self, system: Option<&System>) -> Result<(), ProblemError> {
+    /// Whether the blocks are regular at some sample jet.
+    pub(crate) fn holds_anywhere(&self) -> bool {
         let form = BlockForm::new(&self.equations, &self.structure, &self.parameters);
-        self.expect_none_singular(match system {
-            Some(system) => form.anywhere_in(system),
-            None => form.anywhere(None),
-        })
-    }
-
-    fn expect_none_singular(&self, anywhere: Anywhere) -> Result<(), ProblemError> {
-        match anywhere.singular.first() {
-            None => Ok(()),
-            Some(rank) => {
-                let members = &self.structure.blocks()[rank.block];
-                Err(ProblemError::SingularJacobian {
-                    block: rank.block,
-                    equations: members.equations.clone(),
-                    unknowns: members.unknowns.clone(),
-                    decision: Box::new(rank.decision.clone()),
-                })
-            }
-        }
+        form.anywhere(None).holds()
     }
 }
 

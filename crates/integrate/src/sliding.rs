@@ -155,6 +155,9 @@ impl Surfaces<'_> {
             let equations = self.problem.equations().on_surfaces(&on, &branches);
             let made = equations.and_then(|(equations, branches)| {
                 let problem = Problem::new(&equations, self.problem.parameters()).ok()?;
+                if !problem.holds_anywhere() {
+                    return None;
+                }
                 Some(Surface { problem, branches })
             });
             self.known.push((on.clone(), made));

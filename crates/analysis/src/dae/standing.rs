@@ -4,9 +4,9 @@
 //! is small here alone is a singular point, what is noise everywhere a structure that does not hold.
 
 use super::neighbours::{around, beside, closer};
+use super::shape::read_as;
 use crate::System;
 use crate::chain::N_NEIGHBOURS;
-use crate::elimination::Reduced;
 use crate::equations::Equations;
 use crate::initial::{TaylorJet, nominal};
 use crate::repair::jets::{Jets, N_JETS, Value};
@@ -78,6 +78,10 @@ pub struct BlockForm<'a> {
     /// Entries of the system Jacobian, row by row.
     entries: Cow<'a, [ExprId]>,
     parameters: &'a [f64],
+    /// For each unknown the removed ones that stand for its derivatives: order and unknown.
+    derivatives: &'a [Vec<(usize, usize)>],
+    /// The block that each is told as; by default itself.
+    blocks: &'a [(usize, usize)],
 }
 
 impl<'a> BlockForm<'a> {
@@ -90,21 +94,9 @@ impl<'a> BlockForm<'a> {
             structure,
             entries: Cow::Owned(jacobian.entries().to_vec()),
             parameters,
+            derivatives: &[],
+            blocks: &[],
         }
-    }
-
-    /// The equations of a model as written; `None` when they have no structure.
-    pub fn written(system: &'a System) -> Option<Self> {
-        let structure = system.structure().ok()?;
-        let parameters = system.parameters().values();
-        Some(Self::new(system.equations(), structure, parameters))
-    }
-
-    /// The equations without the trivial ones: what holds for them holds for the written ones, (10) of
-    /// `docs/theory/system.md`, and their blocks are smaller.
-    pub fn trimmed(reduced: &'a Reduced, parameters: &'a [f64]) -> Option<Self> {
-        let structure = reduced.structure()?;
-        Some(Self::new(reduced.equations(), structure, parameters))
     }
 
     /// A system Jacobian whose entries were made elsewhere, row by row.
@@ -121,6 +113,21 @@ impl<'a> BlockForm<'a> {
             structure,
             entries: Cow::Borrowed(entries),
             parameters,
+            derivatives: &[],
+            blocks: &[],
+        }
+    }
+
+    /// The same with removed unknowns that stand for derivatives, and the block that each is told as.
+    pub(super) fn reading(
+        self,
+        derivatives: &'a [Vec<(usize, usize)>],
+        blocks: &'a [(usize, usize)],
+    ) -> Self {
+        Self {
+            derivatives,
+            blocks,
+            ..self
         }
     }
 
@@ -178,14 +185,9 @@ impl<'a> BlockForm<'a> {
         found
     }
 
-    /// The same with a jet of the solution, on whose branches the blocks may be regular though they are so nowhere else.
-    pub fn anywhere_at(&self, time: f64, jet: &TaylorJet) -> Anywhere {
-        self.anywhere(Some(&|symbol| self.value(symbol, time, jet)))
-    }
-
     /// The same for a model, whose start values are one more place to look: another branch of an `if` may hold there than at
     /// jets of size one.
-    pub fn anywhere_in(&self, system: &System) -> Anywhere {
+    pub(super) fn anywhere_in(&self, system: &System) -> Anywhere {
         let starts = system.unknowns().iter().map(|u| u.start.unwrap_or(0.0));
         let (time, jet) = around(&starts.collect::<Vec<f64>>(), &nominal(system));
         self.anywhere(Some(&|symbol| match symbol {
@@ -251,7 +253,10 @@ impl<'a> BlockForm<'a> {
             ),
             Some(rank) => Regularity::Unknown(format!(
                 "block {} is nearly singular (smallest singular value {:.1e})",
-                rank.block + 1,
+                self.blocks
+                    .get(rank.block)
+                    .map_or(rank.block, |told| told.0)
+                    + 1,
                 rank.decision.values.last().copied().unwrap_or(f64::NAN)
             )),
             None => Regularity::SingularHere(singular),
@@ -308,7 +313,10 @@ impl<'a> BlockForm<'a> {
     fn value(&self, symbol: Symbol, time: f64, jet: &TaylorJet) -> f64 {
         match symbol {
             Symbol::Parameter(index) => self.parameters[index],
-            Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
+            Symbol::Unknown { unknown, order } => {
+                let (unknown, order) = read_as(self.derivatives, unknown, order as usize);
+                jet.derivative(unknown, order)
+            }
             known => self.symbols.value_at(known, time),
         }
     }

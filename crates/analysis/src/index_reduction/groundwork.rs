@@ -4,7 +4,7 @@ use super::ReduceBy;
 use super::refusal::Refusal;
 use super::rows::{Key, VANISHING};
 use super::selection::{Preference, StateChoice};
-use crate::dae::{BlockForm, Regularity, RepairPart, repaired_at};
+use crate::dae::{BlockForm, Regularity, RepairPart};
 use crate::equations::Equations;
 use crate::initial::{ConsistentPoint, Request, StageOffsets, consistent_point, nominal};
 use crate::judgement::{Judgement, PointVerdict};
@@ -14,7 +14,6 @@ use crate::structure::{Structure, SystemJacobian};
 use crate::system::System;
 use daelight_expr::{ExprId, FastMap, Graph, Walker};
 use daelight_lang::{Symbol, Symbols};
-use std::time::Instant;
 
 /// A consistent point, and equations whose structure holds there.
 pub struct Groundwork<'a> {
@@ -33,7 +32,6 @@ pub struct Groundwork<'a> {
 impl<'a> Groundwork<'a> {
     /// Finds the point closest to the request and decides whether the structure holds there.
     pub fn new(system: &'a System, request: &Request) -> Result<Self, Refusal> {
-        let deadline = Instant::now() + request.budget;
         let written = system.equations();
         let (m, n) = (written.n_equations(), written.n_unknowns());
         if m != n {
@@ -72,7 +70,7 @@ impl<'a> Groundwork<'a> {
         let found = if holds {
             Ok((structure.clone(), None))
         } else {
-            repaired_structure(system, point, deadline)
+            repaired_structure(&part.repair)
         };
         let found = found.and_then(|(structure, repaired)| {
             let promised = structure.n_degrees_of_freedom();
@@ -294,15 +292,11 @@ impl<'a> Groundwork<'a> {
     }
 }
 
-/// Repairs equations whose structure does not hold at the point.
-fn repaired_structure(
-    system: &System,
-    point: &ConsistentPoint,
-    deadline: Instant,
-) -> Result<(Structure, Option<Box<Repaired>>), Refusal> {
-    match repaired_at(system, Some((point.time, &point.jet)), None, Some(deadline)) {
+/// What a repair made of a structure that does not hold at the point.
+fn repaired_structure(repair: &RepairPart) -> Result<(Structure, Option<Box<Repaired>>), Refusal> {
+    match repair {
         RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired) => {
-            Ok((repaired.structure().clone(), Some(repaired)))
+            Ok((repaired.structure().clone(), Some(repaired.clone())))
         }
         // The pattern is right in general, so it is the point that is special.
         RepairPart::NotNeeded => Err(Refusal::Singular),

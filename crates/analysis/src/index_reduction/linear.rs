@@ -4,7 +4,6 @@
 use super::finish::{equation, take_parameters};
 use super::{IndexReduced, Meaning, Refusal, listed, ordinal};
 use crate::canonical::{SATISFIED, VIOLATED};
-use crate::dae::BlockForm;
 use crate::initial::nominal;
 use crate::judgement::MAX_NUMERICAL;
 use crate::linear::LinearSystem;
@@ -125,7 +124,7 @@ pub struct LinearReduction<'a> {
 impl<'a> LinearReduction<'a> {
     /// Whether something may be free or redundant: the structure fails, and not at single points only.
     pub fn may_be_needed(system: &System) -> bool {
-        BlockForm::written(system).is_none_or(|form| !form.anywhere_in(system).holds())
+        system.dae().sound().is_none()
     }
 
     /// Reduces a system whose equations are linear, near a time.

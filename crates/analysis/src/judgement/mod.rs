@@ -15,7 +15,6 @@ pub use structural::StructuralPart;
 pub use verdict::PointVerdict;
 
 use crate::System;
-use crate::dae::BlockForm;
 use crate::decide::Outcome;
 use crate::edge::{Edge, edges};
 use crate::initial::{
@@ -25,7 +24,7 @@ use crate::linear::LinearSystem;
 use crate::outcome::{Because, Indices};
 use crate::singular_loci::{Determinants, Source};
 use crate::stall::stall_is_singular;
-use crate::structure::{StructurallySingular, Structure};
+use crate::structure::StructurallySingular;
 use freedom::freedom_is_real;
 use numerical::numerical_part;
 use std::time::Instant;
@@ -84,48 +83,6 @@ pub(crate) fn jet_of(point: &Result<ConsistentPoint, NoPoint>) -> Option<&Taylor
     }
 }
 
-/// A point with what structure and series tell there, and the request with the order that they needed.
-struct Looked {
-    request: Request,
-    point: Result<ConsistentPoint, NoPoint>,
-    numerical: Result<NumericalPart, String>,
-    structural: Option<Result<StructuralPart, StructurallySingular>>,
-    /// Whether the structure holds, so that the point was found stage by stage.
-    has_stages: bool,
-}
-
-/// Finds the point by the structure where it holds, and looks at structure and series there.
-fn look(system: &System, request: &Request, deadline: Instant) -> Looked {
-    let is_square = system.equations().n_equations() == system.equations().n_unknowns();
-    let structure = is_square.then(|| system.structure().cloned().map_err(Clone::clone));
-    let generic = BlockForm::written(system).map(|form| form.anywhere_in(system).singular);
-    let sound = structure.as_ref().and_then(|found| found.as_ref().ok());
-    let index = sound.map_or(2, Structure::structural_index);
-    let holds = generic.as_ref().is_some_and(Vec::is_empty);
-    let offsets = sound.filter(|_| holds).map(StageOffsets::of);
-    let has_stages = offsets.is_some();
-    let (request, point, mut numerical) = at_point(system, offsets, index, request, deadline);
-    let found = numerical.as_ref().ok().filter(|_| point.is_ok());
-    let dof = found.and_then(NumericalPart::degrees_of_freedom);
-    let structural = structure.map(|structure| {
-        structure.map(|structure| {
-            let generic = generic.unwrap_or_default();
-            let (time, jet) = (request.time, jet_of(&point));
-            StructuralPart::new(system, structure, generic, time, jet, dof, deadline)
-        })
-    });
-    if let (Some(Ok(part)), Ok(numbers)) = (&structural, &mut numerical) {
-        numbers.look_around(system, &point, &request, part);
-    }
-    Looked {
-        request,
-        point,
-        numerical,
-        structural,
-        has_stages,
-    }
-}
-
 /// The point and what the series tell there, with higher orders as long as they are too short; also the request that this took.
 fn at_point(
     system: &System,
@@ -158,23 +115,6 @@ fn at_point(
     (request, point, numerical)
 }
 
-/// What there is to judge: a point, or what the search for one ended at. The matrices of a linear system need no point.
-fn evidence(
-    system: &System,
-    staged: Option<&Structure>,
-    point: &Result<ConsistentPoint, NoPoint>,
-    point_matters: bool,
-) -> Evidence {
-    match point {
-        Ok(_) => Evidence::Point,
-        Err(_) if !point_matters => Evidence::Point,
-        Err(NoPoint::Stalled { row, .. }) if stall_is_singular(system, staged, row) => {
-            Evidence::SingularStage
-        }
-        Err(_) => Evidence::None,
-    }
-}
-
 /// Why ranks that make a point regular tell nothing: along a jet inside a set such as x^2 = 0 the constraint vanishes from
 /// the matrices, but not from the model.
 fn vanishes_inside_a_set(
@@ -195,25 +135,41 @@ impl<'a> Judgement<'a> {
     /// The budget of the request bounds all of the work, not the search for the point alone.
     pub fn new(system: &'a System, request: &Request) -> Self {
         let deadline = Instant::now() + request.budget;
-        let Looked {
-            request,
-            point,
-            numerical,
-            structural,
-            has_stages,
-        } = look(system, request, deadline);
         let equations = system.equations();
-        let size = equations.n_equations().max(equations.n_unknowns());
-        let is_small = size <= MAX_NUMERICAL;
+        let (m, n) = (equations.n_equations(), equations.n_unknowns());
+        let structure = (m == n).then(|| system.structure().cloned().map_err(Clone::clone));
+        let index = match &structure {
+            Some(Ok(structure)) => structure.structural_index(),
+            _ => 2,
+        };
+        let dae = system.dae();
+        let offsets = dae.sound().map(StageOffsets::of);
+        let (request, point, mut numerical) = at_point(system, offsets, index, request, deadline);
+        let found = numerical.as_ref().ok().filter(|_| point.is_ok());
+        let dof = found.and_then(NumericalPart::degrees_of_freedom);
+        let structural = structure.map(|structure| {
+            let choice = || match &point {
+                Ok(point) => dae.form_at(point, Some(deadline)),
+                Err(_) => dae.form_near(request.time, jet_of(&point), deadline),
+            };
+            structure.map(|structure| StructuralPart::new(structure, choice(), dof))
+        });
+        if let (Some(Ok(part)), Ok(numbers)) = (&structural, &mut numerical) {
+            numbers.look_around(system, &point, &request, part);
+        }
+        let is_small = m.max(n) <= MAX_NUMERICAL;
         let linear = is_small.then(|| LinearSystem::new(system).ok()).flatten();
-        // The matrices of a linear system are the same at all points of a time.
-        let point_matters = linear.is_none();
-        let staged = structural.as_ref().and_then(|part| part.as_ref().ok());
-        let staged = staged.filter(|_| has_stages).map(|part| &part.structure);
-        let evidence = evidence(system, staged, &point, point_matters);
+        let is_stall = |row| stall_is_singular(system, dae.sound(), row);
+        let evidence = match &point {
+            Ok(_) => Evidence::Point,
+            // The matrices of a linear system are the same at all points of a time.
+            Err(_) if linear.is_some() => Evidence::Point,
+            Err(NoPoint::Stalled { row, .. }) if is_stall(row) => Evidence::SingularStage,
+            Err(_) => Evidence::None,
+        };
         let mut verdict = verdict(request.time, evidence, structural.as_ref(), &numerical);
-        if let (PointVerdict::Regular, Ok(part), Ok(point), true) =
-            (&verdict, &numerical, &point, point_matters)
+        if let (PointVerdict::Regular, Ok(part), Ok(point), None) =
+            (&verdict, &numerical, &point, &linear)
             && let Some(because) = vanishes_inside_a_set(system, part, point)
         {
             verdict = PointVerdict::Unknown { because };

@@ -1,12 +1,9 @@
 //! What the pattern of the equations tells, and its repair where it does not hold.
 
-use crate::System;
-use crate::dae::{BlockForm, BlockRank, Regularity, RepairPart, repaired_at};
-use crate::initial::{TaylorJet, nominal};
+use crate::dae::{FormChoice, Regularity, RepairPart};
 use crate::outcome::Indices;
 use crate::singular_loci::Source;
 use crate::structure::Structure;
-use std::time::Instant;
 
 /// What the pattern of the equations tells.
 #[derive(Clone, Debug)]
@@ -20,27 +17,10 @@ pub struct StructuralPart {
 }
 
 impl StructuralPart {
-    /// Looks whether a structure holds at a jet, and repairs it where it does not.
-    ///
-    /// `generic` are the blocks that are singular at random points, `dof` the degrees of freedom that the ranks decided.
-    pub(super) fn new(
-        system: &System,
-        structure: Structure,
-        generic: Vec<BlockRank>,
-        time: f64,
-        jet: Option<&TaylorJet>,
-        dof: Option<usize>,
-        deadline: Instant,
-    ) -> Self {
-        let form = BlockForm::new(system.equations(), &structure, system.parameters().values());
-        let mut regularity = match jet {
-            Some(jet) => form.at(time, jet, &nominal(system), &generic),
-            None if generic.is_empty() => {
-                Regularity::Unknown("there is no point to look at".to_string())
-            }
-            None => Regularity::SingularEverywhere(generic),
-        };
-        let repair = repair_part(system, &regularity, time, jet, dof, deadline);
+    /// What was decided about the forms of a model, seen against the degrees of freedom that the ranks decided.
+    pub(super) fn new(structure: Structure, choice: FormChoice, dof: Option<usize>) -> Self {
+        let mut regularity = choice.standing().clone();
+        let repair = choice.repair.confirmed_by(dof);
         // What a repair cures was singular along all solutions, not at this point only.
         if let (Regularity::SingularHere(blocks), RepairPart::Repaired(_)) = (&regularity, &repair)
         {
@@ -94,23 +74,4 @@ impl StructuralPart {
             _ => None,
         }
     }
-}
-
-/// Repairs a structure that is singular everywhere, or along the solution, and compares the result with the array.
-fn repair_part(
-    system: &System,
-    regularity: &Regularity,
-    time: f64,
-    jet: Option<&TaylorJet>,
-    dof: Option<usize>,
-    deadline: Instant,
-) -> RepairPart {
-    match regularity {
-        Regularity::Regular => return RepairPart::NotNeeded,
-        Regularity::SingularEverywhere(_) => {}
-        _ if jet.is_none() => return RepairPart::NotNeeded,
-        _ => {}
-    }
-    let point = jet.map(|jet| (time, jet));
-    repaired_at(system, point, dof, Some(deadline))
 }

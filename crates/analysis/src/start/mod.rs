@@ -13,7 +13,7 @@ pub use freedom::Freedom;
 
 use crate::System;
 use crate::chain::Kind;
-use crate::dae::{BlockForm, Regularity, beside};
+use crate::dae::{Regularity, beside};
 use crate::edge::{Edge, edges};
 use crate::initial::{
     ArrayFault, Closeness, ConsistentPoint, Finder, Followed, NoPoint, Obstacle, Request, Row,
@@ -169,7 +169,7 @@ const SHARP_MOVE: f64 = 1e-8;
 pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
     let search = Search {
         system,
-        structure: sound_structure(system),
+        structure: system.dae().sound(),
         request,
         deadline: Instant::now() + request.budget,
     };
@@ -185,17 +185,10 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
     }
 }
 
-/// The structure of a system, where its system Jacobian is not singular everywhere.
-fn sound_structure(system: &System) -> Option<&Structure> {
-    let form = BlockForm::written(system)?;
-    let holds = form.anywhere_in(system).holds();
-    system.structure().ok().filter(|_| holds)
-}
-
 /// What is free at a consistent point beside the conditions of a request, to first order, and which of these count; `None` for large
 /// systems.
 pub fn freedom_at(system: &System, request: &Request, jet: &TaylorJet) -> Option<Freedom> {
-    let Some(structure) = sound_structure(system) else {
+    let Some(structure) = system.dae().sound() else {
         return freedom_by_array(system, request);
     };
     if structure.n_degrees_of_freedom() == 0 {
@@ -234,7 +227,7 @@ pub fn singular_at(
     let wanted = StartRequest::of(request, Others::Glance);
     let search = Search {
         system,
-        structure: sound_structure(system),
+        structure: system.dae().sound(),
         request: &wanted,
         deadline: Instant::now() + request.budget,
     };
@@ -651,11 +644,6 @@ impl Search<'_> {
         changes
     }
 
-    fn form<'f>(&'f self, structure: &'f Structure) -> BlockForm<'f> {
-        let parameters = self.system.parameters().values();
-        BlockForm::new(self.system.equations(), structure, parameters)
-    }
-
     /// The passport of a point, if it is singular.
     fn singular(
         &self,
@@ -665,13 +653,10 @@ impl Search<'_> {
         strictness: Strictness,
     ) -> Option<Box<SingularStart>> {
         let edges = edges(self.system, request.time, jet);
+        let standing = || self.system.dae().standing_at(request.time, jet);
         let is_singular = match self.structure {
             _ if !edges.is_empty() => true,
-            Some(structure) => {
-                let form = self.form(structure);
-                let found = form.at(request.time, jet, &nominal(self.system), &[]);
-                matches!(found, Regularity::SingularHere(_))
-            }
+            Some(_) => matches!(standing(), Some(Regularity::SingularHere(_))),
             None => false,
         };
         let is_suspicious =
@@ -820,10 +805,10 @@ impl Search<'_> {
     /// The first place of a way that is far enough from singular. Where the structure tells how far that is it grows
     /// along the way, and the place is found by halving; the start found there is judged again.
     fn first_regular(&self, way: &[Place]) -> Option<usize> {
-        let Some(structure) = self.structure else {
+        if self.structure.is_none() {
             let is_regular = |(time, guess): &Place| self.beside_singular(*time, guess).is_some();
             return way.iter().position(is_regular);
-        };
+        }
         let is_regular = |(time, guess): &Place| {
             let (mut finder, bare) = self.finder(*time, guess);
             let request = Request {
@@ -832,10 +817,7 @@ impl Search<'_> {
             };
             let point = finder.closest(&request).ok();
             point
-                .and_then(|point| {
-                    let sizes = nominal(self.system);
-                    self.form(structure).margin(*time, &point.jet, &sizes)
-                })
+                .and_then(|point| self.system.dae().margin_at(*time, &point.jet))
                 .is_some_and(|margin| margin >= MARGIN)
         };
         let first = way.partition_point(|place| !self.out_of_time() && !is_regular(place));
@@ -847,10 +829,10 @@ impl Search<'_> {
         match self.at(time, guess, Strictness::Regular) {
             Outcome::Found(mut start) => {
                 start.beside_singular = true;
-                start.margin = self.structure.and_then(|structure| {
-                    let sizes = nominal(self.system);
-                    self.form(structure).margin(time, &start.point.jet, &sizes)
-                });
+                let dae = self.system.dae();
+                let is_known = self.structure.is_some();
+                let margin = is_known.then(|| dae.margin_at(time, &start.point.jet));
+                start.margin = margin.flatten();
                 Some(start)
             }
             _ => None,

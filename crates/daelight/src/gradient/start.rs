@@ -19,9 +19,8 @@ fn next_rank() -> f64 {
 impl Work {
     /// Adds - m s(0), with s(0) the change of the start.
     pub(super) fn at_the_start(&mut self, options: &SolveOptions) -> Result<(), Box<Diagnostic>> {
-        let own = crate::Setup::new(&self.system);
         let from = self.base.from;
-        let asked = start_request(&self.system, &own, options, from)
+        let asked = start_request(&self.system, options, from)
             .map_err(|no_run| refused(super::words(&self.system, no_run)))?;
         let jet = self.base.start.jet.clone();
         let freedom = freedom_at(&self.system, &asked, &jet)

@@ -137,7 +137,7 @@ impl Driver<'_> {
             from: Some(self.point.time),
             ..self.options.clone()
         };
-        let found = start_point(&mode.system, &mode.setup, &options, self.point.time);
+        let found = start_point(&mode.system, &options, self.point.time);
         let no_start = |no_run| Stop::NoRun(Some(Box::new(mode.system.clone())), no_run);
         let (point, _) = found.map_err(no_start)?;
         self.take_point(point);

@@ -249,13 +249,8 @@ pub(crate) fn equations_resting(
 }
 
 /// The derivatives of all unknowns at values that satisfy the equations.
-pub(crate) fn jet_next_to(
-    (system, setup): (&System, &Setup),
-    time: f64,
-    values: &[f64],
-) -> Option<TaylorJet> {
-    let regular = setup.is_regular(system);
-    let structure = setup.structure.as_ref().filter(|_| regular)?;
+pub(crate) fn jet_next_to(system: &System, time: f64, values: &[f64]) -> Option<TaylorJet> {
+    let structure = system.dae().sound()?;
     let request = Request {
         time,
         guess: values.to_vec(),

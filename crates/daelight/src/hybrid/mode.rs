@@ -122,7 +122,7 @@ impl<'m> Modes<'m> {
         let system =
             System::driven(&model, self.signals.clone()).map_err(crate::analyze::system_error)?;
         let setup = Setup::new(&system);
-        let structure = setup.structure.as_ref();
+        let structure = system.structure().ok();
         self.list.push(Mode {
             key: key.clone(),
             index: structure.map(|s| s.structural_index()),
@@ -134,7 +134,7 @@ impl<'m> Modes<'m> {
                 said.join("; ")
             }),
             events: Arc::new(Events::new(
-                (&system, setup.is_regular(&system)),
+                (&system, system.dae().sound().is_some()),
                 held,
                 self.least,
             )),

@@ -38,9 +38,7 @@ impl Driver<'_> {
         for &(unknown, value) in set {
             guess[unknown] = value;
         }
-        let structure = mode.setup.structure.as_ref();
-        let regular = mode.setup.is_regular(&mode.system);
-        let offsets = structure.filter(|_| regular).map(StageOffsets::of);
+        let offsets = mode.system.dae().sound().map(StageOffsets::of);
         let (follows, conditions) = self.tied(set, is_same && !set.is_empty(), &guess);
         let request = Request {
             time: self.point.time,
@@ -151,7 +149,7 @@ impl Driver<'_> {
 
     /// The order to which a leg asks for its first point: as far as the hidden constraints of the present mode reach.
     fn usual_order(&self) -> usize {
-        let structure = self.modes.list[self.mode].setup.structure.as_ref();
+        let structure = self.modes.list[self.mode].system.structure().ok();
         let deepest = structure.and_then(|s| s.offsets().equation.iter().copied().max());
         deepest.unwrap_or(0).clamp(1, crate::solve::START_ORDER)
     }
@@ -383,8 +381,7 @@ impl Driver<'_> {
     /// The consistent point of the present mode next to values.
     fn consistent(&self, (time, values): (f64, &[f64]), order: usize) -> Option<ConsistentPoint> {
         let mode = &self.modes.list[self.mode];
-        let regular = mode.setup.is_regular(&mode.system);
-        let structure = mode.setup.structure.as_ref().filter(|_| regular)?;
+        let structure = mode.system.dae().sound()?;
         let request = Request {
             time,
             guess: values.to_vec(),
@@ -438,8 +435,8 @@ impl Driver<'_> {
     /// others follow, those of differentiated unknowns that do not.
     fn tied(&self, set: &[(usize, f64)], is_led: bool, guess: &[f64]) -> (Vec<bool>, Vec<Row>) {
         let mode = &self.modes.list[self.mode];
-        let follows = match &mode.setup.structure {
-            Some(structure) if is_led => {
+        let follows = match mode.system.structure() {
+            Ok(structure) if is_led => {
                 let offsets = &structure.offsets().variable;
                 let most = set.iter().map(|&(unknown, _)| offsets[unknown]).max();
                 offsets.iter().map(|&d| Some(d) <= most).collect()

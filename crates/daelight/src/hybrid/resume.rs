@@ -55,7 +55,7 @@ impl HybridSolution {
         let mut system = mode.system.clone();
         let changes = settings(&system, &self.held, &self.parameters);
         system.set_parameters(&changes).ok()?;
-        jet_next_to((&system, &mode.setup), time, values)
+        jet_next_to(&system, time, values)
     }
 }
 

@@ -274,7 +274,7 @@ pub fn changes_kind(model: &Model) -> bool {
 }
 
 fn listed(model: &Model, mode: &Mode) -> ListedMode {
-    let structure = mode.setup.structure.as_ref();
+    let structure = mode.system.structure().ok();
     let offsets = structure.map(|s| s.offsets().equation.to_vec());
     let differentiated = offsets.iter().flatten().enumerate();
     let differentiated = differentiated.filter(|(_, order)| **order > 0);
@@ -285,7 +285,7 @@ fn listed(model: &Model, mode: &Mode) -> ListedMode {
                 .clone()
                 .unwrap_or_else(|| "no choice of equations determines all unknowns".to_string()),
         ),
-        Some(_) if !mode.setup.is_regular(&mode.system) => {
+        Some(_) if mode.system.dae().sound().is_none() => {
             Some("its Jacobian is singular wherever it was tried".to_string())
         }
         Some(_) => None,

@@ -307,13 +307,7 @@ impl Follow<'_> {
                 ..options
             };
             let shape = (n, stride, &directions[..]);
-            let found = start(
-                &system,
-                &base,
-                &options,
-                (&mode.varied, &mode.varied_setup),
-                shape,
-            )?;
+            let found = start(&system, &base, &options, &mode.varied, shape)?;
             let point = point_of(base.from, &base.start.jet);
             let jet = &found.0.0.jet;
             let passing = passing(&base.start.jet, (n, self.model.parameters.len()));
@@ -463,7 +457,7 @@ impl Follow<'_> {
         let (from, to) = leg.trajectory.span().ok_or_else(no_values)?;
         let jet = Self::jet(leg, &system, from).ok_or_else(no_values)?;
         let varied = &mode.varied;
-        let offsets = mode.varied_setup.structure.as_ref().map(StageOffsets::of);
+        let offsets = varied.structure().ok().map(StageOffsets::of);
         let n = system.unknowns().len();
         let stride = varied.unknowns().len() / (delays.len() + 1);
         let structure = system

@@ -112,7 +112,7 @@ impl Legs<'_> {
                 .budget
                 .unwrap_or(std::time::Duration::from_secs(10)),
         };
-        let offsets = self.setup.structure.as_ref().map(StageOffsets::of);
+        let offsets = self.varied.structure().ok().map(StageOffsets::of);
         let found = consistent_point(self.varied, offsets, &request);
         let point = found.map_err(|_| lost("no start behind it was found".to_string()))?;
         Ok((point, request))

@@ -23,8 +23,6 @@ pub(super) struct Attempt<'a> {
     pub options: &'a SolveOptions,
     pub problem: &'a Problem,
     pub point: &'a ConsistentPoint,
-    /// Whether the structure is known to hold at the point.
-    pub holds: bool,
     /// What the integrator is asked for.
     pub wanted: Options,
     /// How many times coarser the tolerances of an implicit method are than those of the series.
@@ -92,7 +90,7 @@ impl Attempt<'_> {
         route: &Route,
         start: &Start,
     ) -> Result<(Run, Method, Option<String>), StartError> {
-        if !self.holds && !route.holds(self.system, self.problem, self.point) {
+        if let Route::Array = route {
             return Err(StartError::StructureFails);
         }
         self.wanted.watch = watch(self.options, &self.scans);

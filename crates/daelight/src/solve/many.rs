@@ -39,7 +39,7 @@ impl<'a> Ensemble<'a> {
             return None;
         }
         let span = span_of_run(system, solve);
-        let problem = setup.regular_problem(system)?;
+        let problem = setup.problem(system).ok()?;
         let options = run_options(solve, span.1, tolerances(system, setup, solve));
         let settings = LaneSettings {
             is_dense,

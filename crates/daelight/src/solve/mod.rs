@@ -197,7 +197,7 @@ pub fn solve_prepared(
         Some(solution) => solution,
         // A search finds what is farther off, and tells why there is no start.
         None => {
-            let found = start_point(system, setup, options, from)?;
+            let found = start_point(system, options, from)?;
             run_from(system, setup, &options.after(began), found, announce)?
         }
     };
@@ -227,7 +227,7 @@ fn grows_elsewhere(
         progress: None,
         ..options.clone()
     };
-    let found = start_point(system, setup, &finer, solution.from).ok()?;
+    let found = start_point(system, &finer, solution.from).ok()?;
     let other = run_from(system, setup, &finer, found, &mut |_| {}).ok()?;
     let reached = match other.run.stop {
         StopReason::FiniteEscape { time, .. } => time,
@@ -261,19 +261,24 @@ fn run_known(
     let (from, to) = span_of_run(system, options);
     let rtol = tolerance(system, options);
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
-    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
+    let structure = system.structure().map_err(|_| NoRun::NotSquare)?;
     let finer = match options.method {
         Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
         _ => finer(rtol),
     };
-    let regular = setup.regular_problem(system).filter(|_| holds);
-    let (route, problem, holds) = match regular {
-        Some(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem, holds),
-        None => Route::choose(system, setup, &point)?,
-    };
-    let point = match &route {
-        Route::Repaired(repaired) => deepened(system, repaired, &request, point),
-        _ => point,
+    let dae = system.dae();
+    let (route, problem, point) = match setup.problem(system) {
+        Ok(problem) if holds => (Route::Reduced(Arc::clone(&setup.reduced)), problem, point),
+        _ => {
+            let mut choice = dae.form_at(&point, None);
+            let point = match choice.repair.repaired() {
+                Some(repaired) => deepened(system, repaired, &request, point),
+                None => point,
+            };
+            dae.confirm(&mut choice, &point);
+            let (route, problem) = Route::of(system, setup, choice)?;
+            (route, problem, point)
+        }
     };
     let separation = route.separation(structure);
     let is_told = !options.unexplained && (options.is_inverse || setup.prescribes(system));
@@ -309,7 +314,6 @@ fn run_known(
         options,
         problem: &problem,
         point: &point,
-        holds,
         wanted: run_options(options, to, tolerances),
         coarser: implicit::step_tolerance(rtol, structure) / finer,
         written,

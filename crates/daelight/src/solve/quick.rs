@@ -5,6 +5,7 @@ use super::setup::Setup;
 use super::start::{SAME_POINT, start_point, start_request};
 use super::{START_ORDER, SolveOptions, tolerance};
 use daelight_analysis::System;
+use daelight_analysis::dae::FormId;
 use daelight_analysis::initial::{
     Closeness, ConsistentPoint, Request, SideChoice, TaylorJet, nominal,
 };
@@ -30,10 +31,11 @@ impl Reference {
         options: &SolveOptions,
         from: f64,
     ) -> Option<Self> {
+        system.dae().sound()?;
         let straight = Straight::new(system, setup, options, from)?;
-        let (point, _) = start_point(system, setup, options, from).ok()?;
-        let (route, ..) = Route::choose(system, setup, &point).ok()?;
-        let is_plain = matches!(route, Route::Reduced(_))
+        let (point, _) = start_point(system, options, from).ok()?;
+        let choice = system.dae().form_at(&point, None);
+        let is_plain = choice.form == Some(FormId::Trimmed)
             && !point.structure_fails
             && point.pins.is_empty()
             && point.attempt == 0;
@@ -56,7 +58,7 @@ impl Straight {
         if !can_be_straight(system, setup, options) {
             return None;
         }
-        let problem = setup.regular_problem(system)?;
+        let problem = setup.problem(system).ok()?;
         let start = Start::of_model(system, &setup.reduced, &problem, from);
         let tolerances = Tolerances::of_model(system, &setup.reduced, tolerance(system, options));
         let found = quick_start(&problem, &start, START_ORDER, &tolerances)?;
@@ -76,7 +78,7 @@ impl Straight {
 
 /// Whether the fixed values of a model may determine its start, whatever its parameters are.
 fn can_be_straight(system: &System, setup: &Setup, options: &SolveOptions) -> bool {
-    let Some(structure) = setup.structure.as_ref() else {
+    let Ok(structure) = system.structure() else {
         return false;
     };
     let place = &options.place;
@@ -114,7 +116,7 @@ impl Setup {
         if !reference.resembles(&found) {
             return None;
         }
-        let request = start_request(system, self, options, from).ok()?;
+        let request = start_request(system, options, from).ok()?;
         let residual = found.residuals.iter().copied().fold(0.0, f64::max);
         let values = jet.values().iter().zip(&request.guess);
         let moved = values.zip(nominal(system));

@@ -3,13 +3,13 @@
 use super::setup::Setup;
 use super::{NoRun, START_ORDER};
 use crate::observe::WayBack;
-use daelight_analysis::dae::{BlockForm, Regularity, RepairPart, repaired_at};
-use daelight_analysis::initial::{ConsistentPoint, TaylorJet, nominal};
+use daelight_analysis::dae::{FormChoice, FormId, RepairPart};
+use daelight_analysis::initial::ConsistentPoint;
 use daelight_analysis::repair::Repaired;
 use daelight_analysis::spectrum::Separation;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System};
-use daelight_integrate::{Problem, ProblemError, Start};
+use daelight_integrate::{Problem, Start};
 use std::sync::Arc;
 
 /// The equations that were integrated.
@@ -23,95 +23,35 @@ pub(crate) enum Route {
     Array,
 }
 
-/// The equations rewritten so that the structure holds at a point.
-fn by_repair(system: &System, point: &ConsistentPoint) -> Result<(Route, Problem), NoRun> {
-    let repaired = repaired(system, point)?;
-    let problem = Problem::new(repaired.equations(), system.parameters().values())
-        .map_err(|error| NoRun::Equations(error.to_string()))?;
-    Ok((Route::Repaired(repaired), problem))
-}
-
-fn repaired(system: &System, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
-    match repaired_at(system, Some((point.time, &point.jet)), None, None) {
-        RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired) => Ok(repaired),
-        RepairPart::Failed(because) => Err(NoRun::Equations(because)),
-        RepairPart::NotNeeded => Err(NoRun::Equations(
-            "the system Jacobian is singular, and no combination of equations cures it".to_string(),
-        )),
-    }
-}
-
 impl Route {
-    /// The equations that suit a start: reduced ones where their structure holds there, rewritten ones elsewhere; and whether it is
-    /// known to hold.
-    pub(super) fn choose(
+    /// The equations of the form that was chosen at a start, compiled; rewritten ones and arrays have another number of unknowns than
+    /// the problem of the trimmed form, which tells about the model all the same.
+    pub(super) fn of(
         system: &System,
         setup: &Setup,
-        point: &ConsistentPoint,
-    ) -> Result<(Self, Problem, bool), NoRun> {
-        let reduced = Self::Reduced(Arc::clone(&setup.reduced));
-        let unknown = |(route, problem)| (route, problem, false);
-        match setup.problem(system) {
-            Ok(problem) if !point.structure_fails && reduced.holds(system, &problem, point) => {
-                Ok((reduced, problem, true))
+        choice: FormChoice,
+    ) -> Result<(Self, Problem), NoRun> {
+        let trimmed = || setup.problem(system).map_err(NoRun::Equations);
+        match (choice.form, choice.repair) {
+            (Some(FormId::Trimmed), _) => {
+                Ok((Self::Reduced(Arc::clone(&setup.reduced)), trimmed()?))
             }
-            Ok(problem) => Ok(unknown(
-                by_repair(system, point).unwrap_or((reduced, problem)),
+            (
+                Some(FormId::Repaired),
+                RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired),
+            ) => {
+                let parameters = system.parameters().values();
+                let problem = Problem::new(repaired.equations(), parameters)
+                    .map_err(|error| NoRun::Equations(error.to_string()))?;
+                Ok((Self::Repaired(repaired), problem))
+            }
+            (Some(FormId::Repaired | FormId::Array), _) => Ok((Self::Array, trimmed()?)),
+            (None, RepairPart::Failed(because)) => Err(NoRun::Equations(because)),
+            (None, _) => Err(NoRun::Equations(
+                "the system Jacobian is singular, and no combination of equations cures it"
+                    .to_string(),
             )),
-            // Other branches of an `if` or `min` may hold at sample points than along the solution.
-            Err(ProblemError::SingularJacobian { .. }) => {
-                match Problem::of_reduced_at(system, &setup.reduced, point.time, &point.jet) {
-                    Ok(problem)
-                        if !point.structure_fails && reduced.holds(system, &problem, point) =>
-                    {
-                        Ok((reduced, problem, true))
-                    }
-                    _ => by_repair(system, point).map(unknown),
-                }
-            }
-            Err(error) => Err(NoRun::Equations(error.to_string())),
         }
-    }
-
-    /// Whether the structure holds at a start. It may hold at random points, or after a repair, and fail on every solution.
-    /// A guess tells nothing.
-    pub(super) fn holds(
-        &self,
-        system: &System,
-        problem: &Problem,
-        point: &ConsistentPoint,
-    ) -> bool {
-        if point.residual.is_nan() {
-            return true;
-        }
-        // On switches the sides of the text mean nothing; with those of the point its coefficients were found, or not.
-        if !point.pins.is_empty() {
-            return !point.structure_fails;
-        }
-        let form = BlockForm::new(
-            problem.equations(),
-            problem.structure(),
-            problem.parameters(),
-        );
-        let mut sizes = nominal(system);
-        let found = match self {
-            Self::Repaired(_) => {
-                let start = self.start(problem, point);
-                sizes.resize(problem.n(), 1.0);
-                let mut jet = TaylorJet::at_rest(&vec![0.0; problem.n()], start.coefficients.len());
-                for (order, row) in start.coefficients.iter().enumerate() {
-                    for (unknown, &value) in row.iter().enumerate() {
-                        jet.set(unknown, order, value);
-                    }
-                }
-                form.at(point.time, &jet, &sizes, &[])
-            }
-            Self::Reduced(_) | Self::Array => form.at(point.time, &point.jet, &sizes, &[]),
-        };
-        !matches!(
-            found,
-            Regularity::SingularHere(_) | Regularity::SingularEverywhere(_)
-        )
     }
 
     /// How the finite eigenvalues are separated: a structure that was repaired does not hold for the model as written.

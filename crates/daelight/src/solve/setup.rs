@@ -3,11 +3,9 @@
 use super::quick::Reference;
 use super::{SolveOptions, span_of_run};
 use crate::hybrid::Timed;
-use daelight_analysis::dae::BlockForm;
 use daelight_analysis::prescribed::Prescribed;
-use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System};
-use daelight_integrate::{Problem, ProblemError};
+use daelight_integrate::Problem;
 use daelight_lang::StopCondition;
 use std::sync::{Arc, OnceLock};
 
@@ -24,10 +22,9 @@ pub(super) enum Stop {
 
 /// What all runs of a model share, whatever the values of its parameters are: trivial equations removed, compiled tapes.
 pub struct Setup {
-    pub(crate) structure: Option<Structure>,
     pub(crate) reduced: Arc<Reduced>,
-    /// The reduced equations; `None` where they are singular everywhere at the first values.
-    problem: Option<Problem>,
+    /// The reduced equations, or why they cannot be compiled.
+    problem: Result<Problem, String>,
     /// Whether some equation prescribes a function of time, once that was asked.
     prescribes: OnceLock<bool>,
     /// What functions of time decide of the stopping condition, of assertions that end a run and of the others, once that was asked.
@@ -39,10 +36,10 @@ pub struct Setup {
 impl Setup {
     /// Prepares runs of a model.
     pub fn new(system: &System) -> Self {
-        let reduced = Arc::new(Reduced::new(system));
+        let reduced = Arc::clone(system.dae().trimmed());
+        let problem = Problem::of_reduced(system, &reduced);
         Self {
-            structure: system.structure().ok().cloned(),
-            problem: Problem::of_reduced(system, &reduced).ok(),
+            problem: problem.map_err(|error| error.to_string()),
             reduced,
             prescribes: OnceLock::new(),
             timed: Default::default(),
@@ -62,11 +59,11 @@ impl Setup {
     /// Whether some equation prescribes a function of time, so that there are zero dynamics to be told.
     pub(super) fn prescribes(&self, system: &System) -> bool {
         *self.prescribes.get_or_init(|| {
-            let found = self.structure.as_ref().map(|structure| {
+            let found = system.structure().map(|structure| {
                 let times = &structure.offsets().equation;
                 Prescribed::new(system.equations(), structure, times)
             });
-            found.is_some_and(|prescribed| !prescribed.equations.is_empty())
+            found.is_ok_and(|prescribed| !prescribed.equations.is_empty())
         })
     }
 
@@ -82,10 +79,11 @@ impl Setup {
         Some((condition, timed))
     }
 
-    /// The equations as they were compiled, at the values of a system where the blocks are known to be regular.
-    pub(super) fn regular_problem(&self, system: &System) -> Option<Problem> {
-        let problem = self.problem.as_ref()?;
-        Some(problem.at_values(system.parameters().values()))
+    /// The equations as they were compiled, at the values of a system. Whether their structure holds is decided by
+    /// [`System::dae`].
+    pub(super) fn problem(&self, system: &System) -> Result<Problem, String> {
+        let problem = self.problem.as_ref().map_err(Clone::clone)?;
+        Ok(problem.at_values(system.parameters().values()))
     }
 
     /// The same for equations along a run: their functions of time prescribe no motion, and hide nothing.
@@ -93,19 +91,5 @@ impl Setup {
         self.prescribes = OnceLock::from(false);
         self.problem = self.problem.map(Problem::resolved);
         self
-    }
-
-    /// Whether the structure of the equations holds somewhere at these values: of the reduced ones, and so of those written.
-    pub(crate) fn is_regular(&self, system: &System) -> bool {
-        let form = BlockForm::trimmed(&self.reduced, system.parameters().values());
-        form.is_some_and(|form| form.anywhere_in(system).holds())
-    }
-
-    /// The reduced equations at the values of a system.
-    pub(super) fn problem(&self, system: &System) -> Result<Problem, ProblemError> {
-        match &self.problem {
-            Some(problem) => problem.at_values_of(system),
-            None => Problem::of_reduced(system, &self.reduced),
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! Where a run begins: the consistent point closest to what the model and the options say.
 
-use super::setup::Setup;
 use super::{NoRun, START_ORDER, SolveOptions};
 use crate::analyze::{Place, request};
 use daelight_analysis::System;
@@ -24,7 +23,6 @@ pub(crate) const SAME_POINT: f64 = 1e-10;
 /// What is asked of the start of a run.
 pub(crate) fn start_request(
     system: &System,
-    setup: &Setup,
     options: &SolveOptions,
     from: f64,
 ) -> Result<Request, NoRun> {
@@ -42,9 +40,9 @@ pub(crate) fn start_request(
     };
     let budgets = [place.budget, options.budget].into_iter().flatten();
     request.budget = budgets.min().unwrap_or(request.budget);
-    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
+    let structure = system.structure().map_err(|_| NoRun::NotSquare)?;
     request.order = START_ORDER;
-    if system.unknowns().len() > LARGE && setup.is_regular(system) {
+    if system.unknowns().len() > LARGE && system.dae().sound().is_some() {
         // The structure says what a start consists of; more takes longer than the search itself.
         let deepest = structure.offsets().equation.iter().copied().max();
         request.order = deepest.unwrap_or(0).clamp(1, START_ORDER);
@@ -55,21 +53,20 @@ pub(crate) fn start_request(
 /// The start of a run, closest to what the model and the options say.
 pub(crate) fn start_point(
     system: &System,
-    setup: &Setup,
     options: &SolveOptions,
     from: f64,
 ) -> Result<(ConsistentPoint, Request), NoRun> {
     let began = Instant::now();
-    let request = start_request(system, setup, options, from)?;
-    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
-    let regular = setup.is_regular(system);
-    let offsets = regular.then(|| StageOffsets::of(structure));
+    let request = start_request(system, options, from)?;
+    let offsets = system.dae().sound().map(StageOffsets::of);
     let direct = consistent_start(system, offsets, &request);
     match direct {
         Ok(point) if violated(system, point.jet.values()).is_empty() => {
             return Ok((point, request));
         }
-        Err(NoPoint::TooLarge { .. }) if regular => return Ok((at_rest(&request), request)),
+        Err(NoPoint::TooLarge { .. }) if offsets.is_some() => {
+            return Ok((at_rest(&request), request));
+        }
         _ => {}
     }
     // Bounds, and values that are given twice, are weighed where `init` weighs them.

@@ -4,9 +4,7 @@
 use daelight_analysis::{Reduced, System};
 use daelight_expr::Jet;
 use daelight_integrate::implicit::{self, Chosen, Method};
-use daelight_integrate::{
-    OnSingularity, Options, Problem, ProblemError, Run, Start, Tolerances, taylor,
-};
+use daelight_integrate::{OnSingularity, Options, Problem, Run, Start, Tolerances, taylor};
 use daelight_lang::{Model, Options as Reading, load};
 
 /// A model made ready to be integrated.
@@ -23,7 +21,7 @@ impl Case {
     }
 
     /// A model of the library, or why it cannot be integrated as it stands.
-    pub fn try_library(name: &str) -> Result<Self, ProblemError> {
+    pub fn try_library(name: &str) -> Result<Self, String> {
         Self::new(&library_text(name), &[])
     }
 
@@ -32,10 +30,13 @@ impl Case {
         Self::new(text, &[]).expect("it can be integrated")
     }
 
-    pub fn new(text: &str, set: &[&str]) -> Result<Self, ProblemError> {
+    pub fn new(text: &str, set: &[&str]) -> Result<Self, String> {
         let system = System::new(&read(text, set)).expect("a system");
         let reduced = Reduced::new(&system);
-        let problem = Problem::of_reduced(&system, &reduced)?;
+        if system.dae().sound().is_none() {
+            return Err("the structure is singular everywhere".to_string());
+        }
+        let problem = Problem::of_reduced(&system, &reduced).map_err(|error| error.to_string())?;
         Ok(Self {
             system,
             reduced,
