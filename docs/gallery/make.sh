@@ -57,6 +57,9 @@ make solve pendulum --points 2001 --out "$folder/pendulum.csv"
 make plot "$folder/pendulum.csv" vy --against y --out pendulum-phase.svg
 make plot "$folder/pendulum.csv" vx --against x --out pendulum-phase-dark.svg --dark
 
+# What most pendulums do whose lengths are known up to 5 %.
+make sweep pendulum --over L=0.95:1.05 --over g=9.7:9.9 --random 400 --bands x,y --plot pendulum-bands.svg
+
 # Inverse dynamics: torques, the motion they cause, eigenvalues along the run.
 make feedforward e1 --forward e1-forward --plot e1.svg
 make feedforward e12 --forward e12-forward --plot e12.svg

@@ -197,8 +197,8 @@ def sweep(
 
     `grid` maps parameters to lists of values, of which all combinations are taken, the last parameter fastest; or it is a
     list of points, each a mapping. `measures` are those of `daelight sweep`: "index", "dof", "singular-count",
-    "first-singular-time", "sigma-min", "locus-zero", "final:NAME", "max:NAME", "min:NAME",
-    "max-abs:NAME" and "status". Without an `executor` the
+    "first-singular-time", "sigma-min", "locus-zero", "final:EXPR", "max:EXPR", "min:EXPR",
+    "max-abs:EXPR" and "status". Without an `executor` the
     points are shared out to the processors of this machine. `chunk` is the number of points that travel together.
     """
     names, rows = _points(grid)

@@ -113,3 +113,29 @@ def test_a_run_that_fails_has_no_values() -> None:
         daelight.example("pendulum").solve_many({"length": [1.0]})
     with pytest.raises(KeyError, match="not an unknown"):
         runs["q"]
+
+
+def test_models_with_events_and_expressions() -> None:
+    ball = daelight.Model.from_source(
+        """model Ball
+          parameter Real e = 0.8;
+          Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+          Integer n(start = 0, fixed = true);
+        equation
+          der(h) = v;  der(v) = -9.81;
+          when h <= 0 then
+            reinit(v, -e*pre(v));
+            n = pre(n) + 1;
+          end when;
+        end Ball;"""
+    )
+    bounces = [0.5, 0.7]
+    found = ball.sweep({"e": bounces}, ["final:v + 9.81*time", "final:n", "max:2*h"], t_span=(0, 1))
+    first, speed = np.sqrt(2 / 9.81), np.sqrt(2 * 9.81)
+    np.testing.assert_allclose(found["final:v + 9.81*time"], np.array(bounces) * speed + 9.81 * first, rtol=1e-9)
+    assert found["final:n"].tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(found["max:2*h"], 2.0)
+    runs = ball.solve_many({"e": bounces}, t_span=(0, 1), t_eval=[0.0, 0.3, 0.9])
+    assert runs.names == ["h", "v", "n"]
+    np.testing.assert_allclose(runs["v"][:, 2], np.array(bounces) * speed - 9.81 * (0.9 - first), rtol=1e-9)
+    np.testing.assert_allclose(runs["n"], [[0.0, 0.0, 1.0]] * 2)

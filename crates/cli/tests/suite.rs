@@ -50,5 +50,6 @@ mod stops;
 mod studio;
 mod sweep;
 mod sweep_cli;
+mod sweep_runs;
 mod tanks;
 mod weirs;

@@ -4,10 +4,10 @@ use crate::hybrid::{Bounds, Parts, Timed};
 use crate::solve::START_ORDER;
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::{Recovery, System};
-use daelight_expr::{ExprId, Fault, Jet, JetEvaluator, Values};
+use daelight_expr::{ExprId, Fault, Jet, JetEvaluator, Values, Walker};
 use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
 use daelight_integrate::{Inspector, Trajectory};
-use daelight_lang::{StopCondition, StopKind};
+use daelight_lang::{StopCondition, StopKind, Symbol};
 use std::fmt;
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
@@ -188,44 +188,83 @@ impl Reader<'_> {
         self.way.values(self.trajectory, time)
     }
 
+    /// An expression at a time within the run; `None` outside.
+    pub(crate) fn measured(&mut self, gauge: &mut Gauge, time: f64) -> Result<Option<f64>, Fault> {
+        let n_orders = gauge.n_orders();
+        let jet = match n_orders {
+            1 => self.values(time)?.map(|x| TaylorJet::at_rest(&x, 1)),
+            _ => self.way.jet(self.trajectory, time, n_orders),
+        };
+        let value = jet.map(|jet| gauge.values(time, &jet));
+        Ok(value.transpose()?.map(|values| values[0]))
+    }
+
     /// The jet of all unknowns at a time that may lie a little beyond the end.
     pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
         self.way.jet(self.trajectory, time, START_ORDER + 1)
     }
 }
 
+/// Expressions of a model at jets of its unknowns, whose derivatives may occur.
+pub(crate) struct Gauge {
+    values: Values,
+    n_orders: usize,
+}
+
+impl Gauge {
+    /// With these values of all parameters.
+    pub(crate) fn new(system: &System, exprs: &[ExprId], parameters: &[f64]) -> Self {
+        let tape = system.equations().compile(exprs);
+        let mut values = Values::new(Arc::new(tape));
+        let into = values.inputs_mut().parameters_mut();
+        into.copy_from_slice(parameters);
+        let equations = system.equations();
+        let orders = Walker::new().symbols(equations.graph(), exprs).into_iter();
+        let orders = orders.map(|id| match equations.symbols().get(id) {
+            Symbol::Unknown { order, .. } => order as usize,
+            _ => 0,
+        });
+        let n_orders = orders.max().unwrap_or(0) + 1;
+        Self { values, n_orders }
+    }
+
+    /// How many orders of the unknowns are read.
+    pub(crate) fn n_orders(&self) -> usize {
+        self.n_orders
+    }
+
+    /// The values at a jet with as many orders.
+    pub(crate) fn values(&mut self, time: f64, jet: &TaylorJet) -> Result<Vec<f64>, Fault> {
+        let inputs = self.values.inputs_mut();
+        inputs.set_time(time);
+        for order in 0..self.n_orders {
+            for unknown in 0..jet.n_unknowns() {
+                inputs.set(unknown, order, jet.get(unknown, order));
+            }
+        }
+        self.values.evaluate()?;
+        let n = self.values.tape().n_roots();
+        Ok((0..n).map(|root| self.values.root(root)).collect())
+    }
+}
+
 /// Evaluates expressions of a model along a run; derivatives of its unknowns may occur.
 pub struct Observer {
-    values: Values,
+    gauge: Gauge,
     way: WayBack,
 }
 
 impl Observer {
     pub(crate) fn new(system: &System, exprs: &[ExprId], way: WayBack) -> Self {
-        let tape = system.equations().compile(exprs);
-        let mut values = Values::new(Arc::new(tape));
-        values
-            .inputs_mut()
-            .parameters_mut()
-            .copy_from_slice(system.parameters().values());
-        Self { values, way }
+        let gauge = Gauge::new(system, exprs, system.parameters().values());
+        Self { gauge, way }
     }
 
     /// The values at a time within the run; `None` outside, and where an expression has none.
     pub fn values(&mut self, trajectory: &Trajectory, time: f64) -> Option<Vec<f64>> {
         trajectory.find(time)?;
-        let n_orders = self.values.tape().max_slot_order() + 1;
-        let jet = self.way.jet(trajectory, time, n_orders)?;
-        let inputs = self.values.inputs_mut();
-        inputs.set_time(time);
-        for order in 0..n_orders {
-            for unknown in 0..jet.n_unknowns() {
-                inputs.set(unknown, order, jet.get(unknown, order));
-            }
-        }
-        self.values.evaluate().ok()?;
-        let n = self.values.tape().n_roots();
-        Some((0..n).map(|root| self.values.root(root)).collect())
+        let jet = self.way.jet(trajectory, time, self.gauge.n_orders())?;
+        self.gauge.values(time, &jet).ok()
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Options {
     pub stop_when: Option<String>,
     /// Whether that expression is the number of a gradient: by what name messages show it.
     pub gradient: Option<&'static str>,
+    /// Expressions of the model whose values are wanted along runs: they are views, named by their texts.
+    pub observed: Vec<String>,
     /// Equations that join those of the text, each as `x = expression` in its names.
     pub free: Vec<String>,
     /// Where libraries stand; without it only the text itself is read.
@@ -96,6 +98,8 @@ const SET: &str = "--set";
 /// The name of the text of equations that join those of a model.
 pub const FREE: &str = "--free";
 const STOP_WHEN: &str = "--stop-when";
+/// The name of the text of an expression that is looked at along runs.
+pub const MEASURE: &str = "--measure";
 /// The same for the number of a gradient.
 pub const GRADIENT: &str = "--gradient";
 
@@ -111,7 +115,7 @@ impl Loaded {
             && errors.all(|error| {
                 let source = error.span.map(|span| self.sources.get(span.source).name());
                 match source {
-                    Some(FREE | STOP_WHEN | GRADIENT) => true,
+                    Some(FREE | STOP_WHEN | MEASURE | GRADIENT) => true,
                     Some(SET) => matches!(error.code, Code::MalformedSet | Code::Syntax),
                     _ => false,
                 }
@@ -125,6 +129,8 @@ struct Outside<'a> {
     /// Equations that join those of the text.
     joined: &'a [ast::Equation],
     stop_when: Option<AstId>,
+    /// Views by their names.
+    observed: &'a [(String, AstId)],
     holds_relations: bool,
     homotopy: &'a Blend,
 }
@@ -185,6 +191,7 @@ fn load_into(
         let id = sources.add(Source::new(name, text.as_str()));
         parse::parse_expression(sources.get(id), id, 0, &mut ast, diagnostics)
     });
+    let observed = parse_observed(&options.observed, sources, &mut ast, diagnostics);
     let joined = parse_joined(&options.free, sources, &mut ast, diagnostics);
     // What could be read is checked even if something could not, so that all mistakes are told.
     let unread = diagnostics
@@ -218,6 +225,7 @@ fn load_into(
         overrides: &overrides,
         joined: &joined,
         stop_when,
+        observed: &observed,
         holds_relations: options.holds_relations,
         homotopy: &actual,
     };
@@ -265,6 +273,7 @@ fn homotopy(
     };
     let outside = Outside {
         stop_when: None,
+        observed: &[],
         homotopy: &blend,
         ..outside
     };
@@ -397,7 +406,7 @@ fn parse_overrides(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Override> {
     let mut overrides = Vec::new();
-    for item in items.iter().take(usize::from(u16::MAX) / 2) {
+    for item in items.iter().take(usize::from(u16::MAX) / 4) {
         let id = sources.add(Source::new(SET, item.as_str()));
         let source = sources.get(id);
         let whole = Span {
@@ -441,6 +450,21 @@ fn parse_overrides(
 }
 
 /// Reads equations that join those of the text.
+fn parse_observed(
+    texts: &[String],
+    sources: &mut SourceMap,
+    ast: &mut Ast,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<(String, AstId)> {
+    let mut observed = Vec::new();
+    for text in texts.iter().take(usize::from(u16::MAX) / 4) {
+        let id = sources.add(Source::new(MEASURE, text.as_str()));
+        let expression = parse::parse_expression(sources.get(id), id, 0, ast, diagnostics);
+        observed.extend(expression.map(|expression| (text.clone(), expression)));
+    }
+    observed
+}
+
 fn parse_joined(
     items: &[String],
     sources: &mut SourceMap,
@@ -448,7 +472,7 @@ fn parse_joined(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<ast::Equation> {
     let mut equations = Vec::new();
-    for item in items.iter().take(usize::from(u16::MAX) / 2) {
+    for item in items.iter().take(usize::from(u16::MAX) / 4) {
         let id = sources.add(Source::new(FREE, item.as_str()));
         let equation = parse::parse_equation(sources.get(id), id, ast, diagnostics);
         equations.extend(equation);

@@ -91,6 +91,14 @@ impl Canvas<'_> {
         ignore(self.backend.draw_rect(at(from), at(to), &style, true));
     }
 
+    /// The area that points go round.
+    pub(crate) fn area(&mut self, points: &[Place], colour: RGBColor) {
+        if points.len() >= 3 {
+            let points = points.iter().map(|&p| at(p));
+            ignore(self.backend.fill_polygon(points, &colour.filled()));
+        }
+    }
+
     /// The outline of a rectangle.
     pub(crate) fn outline(&mut self, from: Place, to: Place, colour: RGBColor, width: f64) {
         let corners = [from, (to.0, from.1), to, (from.0, to.1), from];

@@ -188,6 +188,8 @@ pub enum Stroke {
     Links,
     /// A square at each point: the joints of a mechanism that rest.
     Squares,
+    /// The area that the points go round.
+    Area,
 }
 
 /// Points in their order. A point that is not finite interrupts the curve.
@@ -218,6 +220,15 @@ impl Curve {
             strength: 1.0,
             width: 1.0,
         }
+    }
+
+    /// The area between a lower and an upper value at each place, which ascend; places without both are left out.
+    pub fn band(name: impl Into<String>, places: &[(f64, f64, f64)]) -> Self {
+        let is_whole = |&&(x, low, high): &&(f64, f64, f64)| (x + low + high).is_finite();
+        let places: Vec<&(f64, f64, f64)> = places.iter().filter(is_whole).collect();
+        let above = places.iter().map(|&&(x, _, high)| (x, high));
+        let below = places.iter().rev().map(|&&(x, low, _)| (x, low));
+        Self::line(name, above.chain(below)).stroke(Stroke::Area)
     }
 
     /// Drawn in another way.

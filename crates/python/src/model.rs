@@ -783,7 +783,7 @@ impl Model {
         let (values, names, ends, reasons) = py.detach(|| {
             let points = SweepPoints::list(names, rows).map_err(usage)?;
             let sweep = self.prepared_sweep(points, vec![Measure::Status], settings)?;
-            let names = sweep.unknowns();
+            let names = sweep.unknowns().to_vec();
             if names.is_empty() {
                 return Err(usage(
                     "a parameter decides the shape of the model; use `sweep`".to_string(),

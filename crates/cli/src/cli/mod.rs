@@ -227,10 +227,12 @@ Examples:
   daelight sweep arm.mo --over l1=0.5:2 --over l2=0.5:2 --random 1000 \\
       --measure status --measure first-singular-time --out arms.parquet
   daelight sweep arm.mo --over l2=1:2:9999 --measure index --shard 3/8 --out 3.csv
+  daelight sweep swing.mo --over L=1.9:2.1 --random 500 --bands \"p[2]\" --plot bands.svg
 
 Measures: index and dof at the start; singular-count, the number of real singular
 configurations (singular-count:2 of the second piece that `singular` lists);
-first-singular-time, sigma-min, final:NAME, max:NAME, min:NAME, max-abs:NAME and status of a run;
+first-singular-time, sigma-min, final:EXPR, max:EXPR, min:EXPR, max-abs:EXPR and status of a run,
+EXPR being an unknown or an expression (final:time, max:0.5*m*v^2);
 locus-zero, where a singular locus vanishes (locus-zero:cos(x3) of a quantity).
 
 The last --over changes fastest. A point that fails is a row with its reason.

@@ -2,7 +2,7 @@
 
 use super::model::ModelArgs;
 use super::picture::PictureArgs;
-use super::run::{Method, OnSingularity};
+use super::run::{Method, OnSingularity, OnZeno};
 use super::values::{Names, bytes, duration, names, number};
 use clap::Args;
 use std::path::PathBuf;
@@ -61,12 +61,16 @@ pub struct SweepArgs {
     pub list: Option<PathBuf>,
 
     /// What to measure; several make several columns.
-    #[arg(long, value_name = "MEASURE", required = true)]
+    #[arg(long, value_name = "MEASURE", required_unless_present = "bands")]
     pub measure: Vec<String>,
 
     /// Curves over one parameter, maps over two.
     #[command(flatten)]
     pub picture: PictureArgs,
+
+    /// Unknowns whose quantiles over all runs --plot draws, over the time.
+    #[arg(long, value_name = "NAMES", value_parser = names, requires = "plot", conflicts_with_all = ["resume", "shard"])]
+    pub bands: Vec<Names>,
 
     /// Measure only one of N parts of the points.
     #[arg(long, value_name = "I/N")]
@@ -83,6 +87,10 @@ pub struct SweepArgs {
     /// Where runs end; otherwise the experiment's end.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub to: Option<f64>,
+
+    /// End runs where a condition begins to hold, or a number changes its sign; final:time is when.
+    #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
+    pub stop_when: Option<String>,
 
     /// Relative tolerance of runs.
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
@@ -107,6 +115,16 @@ pub struct SweepArgs {
         hide_possible_values = true
     )]
     pub on_singularity: OnSingularity,
+
+    /// stop where events accumulate (a bouncing ball), or rest: go on with what they set at rest.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "stop",
+        value_name = "WHAT",
+        hide_possible_values = true
+    )]
+    pub on_zeno: OnZeno,
 
     /// Most steps of a run.
     #[arg(long, value_name = "NUMBER")]

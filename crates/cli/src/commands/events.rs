@@ -11,7 +11,7 @@ use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal};
 use daelight::hybrid::{Taken, TakesRows, solve_sampled};
 use daelight::{NamedRows, NoRun, SolveOptions, record};
 use daelight_analysis::System;
-use daelight_lang::{Model, StopKind};
+use daelight_lang::Model;
 use daelight_plot::Figure;
 use daelight_show::picture::{self, RunPicture};
 use daelight_show::record::SolveRecord;
@@ -26,9 +26,9 @@ pub fn solve(
     options: SolveOptions,
     terminal: &Terminal,
 ) -> Ended {
-    let asked = &arguments.model;
-    let stop_when = arguments.stop_when.as_deref();
-    needs_condition(model, terminal)?;
+    let (asked, stop_when) = (&arguments.model, arguments.stop_when.as_deref());
+    daelight::hybrid::needs_condition(model)
+        .map_err(|found| terminal.usage(&found.message, found.help.as_deref().unwrap_or("")))?;
     let picture = Picture::wanted(&arguments.picture.file).map_err(|w| terminal.wrong(w))?;
     let span = daelight::span_of_run(system, &options);
     let progress = ProgressLine::new(span.0, span.1, terminal);
@@ -111,17 +111,6 @@ fn write(
         (Some(path), Some(lines)) => lines.finish(names, path, terminal),
         (Some(path), None) => write_rows(path, names, rows, terminal),
         (None, _) => Ok(()),
-    }
-}
-
-/// A number to stop at says nothing of the side from which an event is to be met.
-fn needs_condition(model: &Model, terminal: &Terminal) -> Result<(), Status> {
-    match model.stop_when {
-        Some(stop) if stop.kind != StopKind::Condition => Err(terminal.usage(
-            "--stop-when needs a condition where a model has events",
-            "say from which side: `x > 1` ends the run where x rises to 1, `x < 1` where it falls to it",
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Points of a run that are written unless asked otherwise.
-const DEFAULT_POINTS: usize = 201;
+pub(super) const DEFAULT_POINTS: usize = 201;
 
 /// Most points that are written, of a run or of a sweep, whose rows are kept for the summary and the picture.
 pub(super) const MAX_POINTS: usize = 10_000_000;

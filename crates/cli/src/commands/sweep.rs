@@ -3,10 +3,10 @@
 use super::models::{asks_for_least_norm, options as options_of};
 use super::plot::Picture;
 use super::progress::{CountLine, StageLine, interrupt_by_ctrl_c};
-use super::solve::{MAX_POINTS, check_numbers};
+use super::solve::{DEFAULT_POINTS, MAX_POINTS, check_numbers};
 use super::sweep_picture;
 use super::values::{Format, check_ending};
-use crate::cli::{Method, OnSingularity, SweepArgs};
+use crate::cli::{Method, OnSingularity, OnZeno, SweepArgs};
 use crate::terminal::{self as own, Status, Terminal, Wrong};
 use daelight::files::{MOST_TABLE_BYTES, read_at_most, write_whole};
 use daelight::sweep::{
@@ -14,13 +14,14 @@ use daelight::sweep::{
     SweepRow,
 };
 use daelight::{SolveOptions, record};
-use daelight_lang::Code;
+use daelight_lang::{Code, Loaded, Options};
 use daelight_show::record::to_json;
 use daelight_show::terminal;
 use daelight_show::{Table, columns_json, columns_parquet};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
+/// Measures the points, keeps the rows, and draws them.
 pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> own::Ended {
     let model = &arguments.model;
     if asks_for_least_norm(model) {
@@ -33,15 +34,20 @@ pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> own::Ended {
         shard,
         picture,
     } = prepare(arguments).map_err(|wrong| terminal.wrong(wrong))?;
-    let text = daelight::find_text(&model.model).map_err(|diagnostic| {
+    let mut options = Options {
+        stop_when: arguments.stop_when.clone(),
+        ..options_of(model)
+    };
+    let text = daelight::text_of(&model.model, &mut options).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &Default::default());
         Status::WrongUsage
     })?;
     let line = StageLine::new("preparing", terminal);
-    let sweep = Sweep::new(text, &options_of(model), points, measures, settings);
+    let sweep = Sweep::new(text, &options, points, measures, settings);
     drop(line);
-    let sweep = sweep.map_err(|refusal| refuse(&refusal, terminal))?;
+    let sweep = sweep.map_err(|refusal| refuse(refusal, terminal))?;
     terminal.note(&sweep.notes());
+    let bands = bands(&sweep, arguments, terminal)?;
     let n_points = sweep.points().len();
     let range = shard.map_or(0..n_points, |shard| shard.range(n_points));
     if range.len() > MAX_POINTS {
@@ -58,7 +64,11 @@ pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> own::Ended {
     let measured = measure(&sweep, range.clone(), out, arguments.resume, terminal);
     let (rows, ended) = measured.map_err(|wrong| terminal.wrong(wrong))?;
     if let Some(picture) = picture {
-        picture.write(sweep_picture::figure(&sweep, &rows), terminal)?;
+        let figure = match bands.is_empty() {
+            true => sweep_picture::figure(&sweep, &rows),
+            false => sweep_picture::bands(&sweep, &rows, &bands),
+        };
+        picture.write(figure, terminal)?;
     }
     let partial = out.map(daelight::sweep::partial_path);
     let kept = match ended {
@@ -125,7 +135,7 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
     }
     let points = points(wanted)?;
     let picture = Picture::wanted(&wanted.picture)?;
-    if picture.is_some() {
+    if picture.is_some() && wanted.bands.is_empty() {
         sweep_picture::check(points.names().len(), points.axes().is_some())?;
     }
     for name in points.names() {
@@ -139,19 +149,7 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
             ));
         }
     }
-    let form = |message: String| (message, MEASURES.to_string());
-    let measures = (wanted.measure.iter())
-        .map(|text| Measure::read(text))
-        .collect::<Result<Vec<Measure>, String>>()
-        .map_err(form)?;
-    for (at, measure) in measures.iter().enumerate() {
-        if measures[..at].contains(measure) {
-            return Err((
-                format!("{measure} is measured twice"),
-                "name it once".to_string(),
-            ));
-        }
-    }
+    let measures = measures(wanted)?;
     let shard = (wanted.shard.as_deref())
         .map(Shard::read)
         .transpose()
@@ -161,6 +159,7 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
         rtol: wanted.rtol,
         method: wanted.method.chosen(),
         continues: wanted.on_singularity == OnSingularity::Continue,
+        rests_at_zeno: wanted.on_zeno == OnZeno::Rest,
         max_steps: wanted.max_steps,
         budget: Some(wanted.budget),
         ..SolveOptions::default()
@@ -184,15 +183,57 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
                 .collect(),
             n_threads: wanted.threads.map(|n| n as usize),
             times: Vec::new(),
+            n_times: if wanted.bands.is_empty() {
+                0
+            } else {
+                DEFAULT_POINTS
+            },
         },
         shard,
         picture,
     })
 }
 
+/// What is measured; how runs end where only quantiles are drawn.
+fn measures(wanted: &SweepArgs) -> Result<Vec<Measure>, Wrong> {
+    let form = |message: String| (message, MEASURES.to_string());
+    let mut measures = (wanted.measure.iter())
+        .map(|text| Measure::read(text))
+        .collect::<Result<Vec<Measure>, String>>()
+        .map_err(form)?;
+    if measures.is_empty() {
+        measures.push(Measure::Status);
+    }
+    for (at, measure) in measures.iter().enumerate() {
+        if measures[..at].contains(measure) {
+            return Err((
+                format!("{measure} is measured twice"),
+                "name it once".to_string(),
+            ));
+        }
+    }
+    Ok(measures)
+}
+
+/// The positions of the unknowns whose quantiles are drawn.
+fn bands(sweep: &Sweep, wanted: &SweepArgs, terminal: &Terminal) -> Result<Vec<usize>, Status> {
+    let places = (wanted.bands.iter().flat_map(|names| &names.0)).map(|name| sweep.place_of(name));
+    let found: Result<Vec<usize>, _> = places.collect();
+    let found = found.map_err(|diagnostic| terminal.refuse(*diagnostic, &Default::default()))?;
+    // So many runs leave as many numbers as twenty files of the largest size: 1.6 GB.
+    let most = 20 * MAX_POINTS / (sweep.unknowns().len() * sweep.times().len()).max(1);
+    if !found.is_empty() && sweep.points().len() > most {
+        return Err(terminal.usage(
+            "the values of so many runs do not fit into the memory",
+            &format!("draw quantiles of at most {most} runs"),
+        ));
+    }
+    Ok(found)
+}
+
 /// The list of measures for help.
-const MEASURES: &str = "measures are index, dof, singular-count, first-singular-time, sigma-min, locus-zero, final:NAME, \
-                        max:NAME, min:NAME, max-abs:NAME and status";
+const MEASURES: &str = "measures are index, dof, singular-count, first-singular-time, sigma-min, locus-zero, final:EXPR, \
+                        max:EXPR, min:EXPR, max-abs:EXPR and status";
 
 fn points(wanted: &SweepArgs) -> Result<SweepPoints, Wrong> {
     let axes = (wanted.over.iter())
@@ -249,10 +290,16 @@ fn list(path: &Path) -> Result<SweepPoints, String> {
     SweepPoints::list(table.names, rows).map_err(|why| format!("{place}: {why}"))
 }
 
-fn refuse(refusal: &SweepRefusal, terminal: &Terminal) -> Status {
+fn refuse(refusal: SweepRefusal, terminal: &Terminal) -> Status {
     terminal.show(&refusal.diagnostics, &refusal.sources);
     let is_usage = |code: Code| matches!(code, Code::UnknownParameter | Code::MalformedSet);
-    match refusal.diagnostics.iter().all(|d| is_usage(d.code)) {
+    let is_of_names = refusal.diagnostics.iter().all(|d| is_usage(d.code));
+    let read = Loaded {
+        model: None,
+        diagnostics: refusal.diagnostics,
+        sources: refusal.sources,
+    };
+    match is_of_names || read.usage_is_wrong() {
         true => Status::WrongUsage,
         false => Status::ModelAtFault,
     }

@@ -56,6 +56,27 @@ pub fn figure(sweep: &Sweep, rows: &[SweepRow]) -> Figure {
     figure.size(width, height)
 }
 
+/// Quantiles of unknowns over all runs: half of the runs are in the inner band, nine of ten in the outer one.
+pub fn bands(sweep: &Sweep, rows: &[SweepRow], unknowns: &[usize]) -> Figure {
+    let mut figure = Figure::new(sweep.name());
+    for &unknown in unknowns {
+        let found = sweep.quantiles(rows, unknown, &[0.05, 0.25, 0.5, 0.75, 0.95]);
+        let times = sweep.times().iter();
+        let band = |low: usize, high: usize| -> Vec<(f64, f64, f64)> {
+            let values = times.clone().zip(&found);
+            values.map(|(&t, q)| (t, q[low], q[high])).collect()
+        };
+        let median = times.clone().zip(&found).map(|(&t, q)| (t, q[2]));
+        let panel = Panel::new("time", sweep.unknowns()[unknown].clone())
+            .curve(Curve::band("5 to 95 %", &band(0, 4)).colour(0).faded(0.25))
+            .curve(Curve::band("25 to 75 %", &band(1, 3)).colour(0).faded(0.5))
+            .curve(Curve::line("median", median).colour(0));
+        figure = figure.panel(panel);
+    }
+    let (width, height) = CURVE_SIZE;
+    figure.size(width, height)
+}
+
 /// What a map of a measure shows.
 fn words(measure: &Measure) -> String {
     match measure {

@@ -40,6 +40,7 @@ pub use start::{
 };
 
 pub(crate) use timed::{Bounds, Parts, Timed};
+pub(crate) use values::settings;
 pub use values::{Instant, Taken, TakesRows};
 
 use crate::samples::NamedRows;
@@ -50,7 +51,7 @@ use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{Statistics, StopReason, Trajectory};
-use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Span};
+use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Span, StopKind};
 use daelight_show::record::{EventList, SingularityRecord, Spans, SwitchRecord};
 use mode::Modes;
 pub(crate) use program::Point;
@@ -318,6 +319,20 @@ pub fn solve_hybrid(
     forward_only(system, options)?;
     let driver = Driver::new(model, hybrid, system, options);
     driver.solve().map(|(solution, _)| solution)
+}
+
+/// A number to stop at says nothing of the side from which an event is to be met.
+pub fn needs_condition(model: &Model) -> Result<(), Box<Diagnostic>> {
+    match model.stop_when {
+        Some(stop) if stop.kind != StopKind::Condition => {
+            let message = "--stop-when needs a condition where a model has events";
+            let help = "say from which side: `x > 1` ends the run where x rises to 1, `x < 1` where it falls to it";
+            Err(Diagnostic::placeless(Code::BadInput, message)
+                .help(help)
+                .into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Events happen forwards in time.

@@ -352,7 +352,7 @@ impl HybridSolution {
     }
 
     /// Whether an event happens where the run ends.
-    pub(super) fn ends_with_event(&self) -> bool {
+    pub(crate) fn ends_with_event(&self) -> bool {
         let last = self.events.last();
         last.is_some_and(|event| event.time == self.reached)
     }
@@ -469,7 +469,7 @@ impl HybridSolution {
 }
 
 /// What a system of a mode is to be given so that its parameters have these values: what is held, and what was set from outside.
-pub(super) fn settings(system: &System, held: &[usize], values: &[f64]) -> Vec<(usize, f64)> {
+pub(crate) fn settings(system: &System, held: &[usize], values: &[f64]) -> Vec<(usize, f64)> {
     let own = system.parameters();
     let differs = |&p: &usize| own.values()[p] != values[p] && own.settable(p).is_ok();
     let set = held.iter().copied().chain((0..own.len()).filter(differs));

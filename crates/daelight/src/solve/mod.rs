@@ -32,7 +32,7 @@ use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     BudgetKind, OnSingularity, Options, Output, Run, StartError, StopReason, Switch, Tolerances,
 };
-use daelight_lang::{Diagnostic, Symbol};
+use daelight_lang::{Diagnostic, Experiment, Symbol};
 use daelight_show::{count, told_time};
 use integrate::Attempt;
 use remarks::{
@@ -155,7 +155,11 @@ pub enum NoRun {
 
 /// Where a run begins and where it is to end.
 pub fn span_of_run(system: &System, options: &SolveOptions) -> (f64, f64) {
-    let experiment = system.experiment();
+    span_of(&system.experiment(), options)
+}
+
+/// The same of an experiment.
+pub(crate) fn span_of(experiment: &Experiment, options: &SolveOptions) -> (f64, f64) {
     let from = options.from.or(experiment.start_time).unwrap_or(0.0);
     let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     (from, to)

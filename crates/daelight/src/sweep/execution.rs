@@ -1,15 +1,18 @@
 //! Measuring the points, several at the same time, and handing out the rows in order.
 
-use super::measure::{Answer, Measure, Measured, of_passport, of_run, of_success, reason_of_run};
+use super::measure::{Answer, Measure, Measured, of_passport};
+use super::run::{Ran, of_run, of_success, reason_of_run, run};
 use super::{Prepared, Sweep, SweepRow, Way, assignments, with_set};
 use crate::analyze::request;
 use crate::estimate::grown;
+use crate::hybrid::HybridSolution;
 use crate::observe::{Interrupt, Reader};
-use crate::solve::{Bench, Ensemble, NoRun, Setup, Solution, SolveOptions, solve_prepared};
-use crate::system;
+use crate::solve::{Bench, Ensemble, NoRun, SolveOptions};
+use crate::{load_text, system};
 use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
 use daelight_integrate::lanes::LaneEnd;
+use daelight_lang::Model;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -185,11 +188,11 @@ impl<'a> Worker<'a> {
         let (Way::Set(prepared), Some(system)) = (&sweep.way, &self.system) else {
             return None;
         };
-        let is_of_success = sweep.measures.iter().all(Measure::is_of_success);
+        let is_told_by_run = sweep.measures.iter().all(Measure::is_told_by_run);
         let is_dense =
             !sweep.settings.times.is_empty() || sweep.measures.iter().any(Measure::is_along);
         // Runs that are asked what became of their errors are asked alone.
-        let is_let_in = is_of_success && !self.asks;
+        let is_let_in = is_told_by_run && !self.asks;
         let setup = prepared.setup.as_ref().filter(|_| is_let_in)?;
         Ensemble::new(system, setup, &sweep.settings.solve, is_dense)
     }
@@ -239,7 +242,7 @@ impl<'a> Worker<'a> {
         bench.set_parameters(&end.parameters);
         let (measured, reason) = answers(&sweep.measures, Vec::new(), |measure| {
             let reader = bench.reader(&reached.trajectory);
-            (of_success(measure, system, reader), None)
+            (of_success(measure, (system, &end.parameters), reader), None)
         });
         let values = match sweep.settings.times.is_empty() {
             true => Vec::new(),
@@ -291,31 +294,35 @@ impl<'a> Worker<'a> {
         self.set(point)?;
         match (&sweep.way, &self.system) {
             (Way::Set(prepared), Some(system)) => {
-                found.look(sweep, system, Some(prepared), &self.options);
+                found.look((sweep, None), system, Some(prepared), &self.options);
                 found.ask(self.asks, system, &self.options);
-                let values = found.values(sweep, system);
-                Ok((found.answers(sweep, point, Some(system)), values))
+                let values = found.values((sweep, None), system);
+                Ok((found.answers((sweep, None), point, Some(system)), values))
             }
             _ if needs_system => {
-                let system = read(sweep, point)?;
-                found.look(sweep, &system, None, &self.options);
+                let (model, system) = read(sweep, point)?;
+                let of = (sweep, Some(&model));
+                found.look(of, &system, None, &self.options);
                 found.ask(self.asks, &system, &self.options);
-                let values = found.values(sweep, &system);
-                Ok((found.answers(sweep, point, Some(&system)), values))
+                let values = found.values(of, &system);
+                Ok((found.answers(of, point, Some(&system)), values))
             }
-            _ => Ok((found.answers(sweep, point, None), Vec::new())),
+            _ => Ok((found.answers((sweep, None), point, None), Vec::new())),
         }
     }
 }
 
 /// The model with the values of a point, read again.
-fn read(sweep: &Sweep, point: &[f64]) -> Result<System, String> {
+fn read(sweep: &Sweep, point: &[f64]) -> Result<(Model, System), String> {
     let set = assignments(sweep.points.names(), point, &sweep.types);
     let options = with_set(&sweep.options, set);
-    let loaded = daelight_lang::load(&sweep.text.name, &sweep.text.bytes, &options);
+    let loaded = load_text(&sweep.text, options, sweep.relations);
     let fault = |diagnostic: &daelight_lang::Diagnostic| diagnostic.message.clone();
-    match &loaded.model {
-        Some(model) => system(model).map_err(|diagnostic| fault(&diagnostic)),
+    match loaded.model {
+        Some(model) => match system(&model) {
+            Ok(system) => Ok((model, system)),
+            Err(diagnostic) => Err(fault(&diagnostic)),
+        },
         None => {
             let is_error =
                 |d: &&daelight_lang::Diagnostic| d.severity == daelight_lang::Severity::Error;
@@ -331,7 +338,7 @@ type Answers = (Vec<Measured>, String);
 /// What the measures of a point are taken from, each computed once.
 #[derive(Default)]
 struct Found {
-    run: Option<Result<Solution, NoRun>>,
+    run: Option<Result<Ran, NoRun>>,
     passport: Option<Result<Passport, String>>,
     /// What errors that grow have done to the run.
     grown: Option<String>,
@@ -340,14 +347,14 @@ struct Found {
 impl Found {
     /// Asks a run that came to its end what has become of its errors.
     fn ask(&mut self, asks: bool, system: &System, options: &SolveOptions) {
-        if let Some(Ok(solution)) = self.run.as_ref().filter(|_| asks) {
+        if let Some(Ok(Ran::Plain(solution))) = self.run.as_ref().filter(|_| asks) {
             self.grown = grown(system, options, solution);
         }
     }
 
     fn look(
         &mut self,
-        sweep: &Sweep,
+        (sweep, model): (&Sweep, Option<&Model>),
         system: &System,
         prepared: Option<&Prepared>,
         options: &SolveOptions,
@@ -355,12 +362,7 @@ impl Found {
         let began = Instant::now();
         if sweep.settings.needs_run(&sweep.measures) {
             let setup = prepared.and_then(|prepared| prepared.setup.as_ref());
-            let is_square = system.equations().n_equations() == system.equations().n_unknowns();
-            self.run = Some(match setup {
-                _ if !is_square => Err(NoRun::NotSquare),
-                Some(setup) => solve_prepared(system, setup, options, &mut |_| {}),
-                None => solve_prepared(system, &Setup::new(system), options, &mut |_| {}),
-            });
+            self.run = Some(run(model, system, setup, options));
         }
         if sweep.measures.iter().any(Measure::needs_passport) {
             let mut place = sweep.settings.place.clone();
@@ -374,16 +376,24 @@ impl Found {
     }
 
     /// All unknowns at the times that were asked for; NaN outside the run.
-    fn values(&self, sweep: &Sweep, system: &System) -> Vec<f64> {
-        let reader = match &self.run {
-            Some(Ok(solution)) => Some(solution.reader(system)),
+    fn values(&self, (sweep, model): (&Sweep, Option<&Model>), system: &System) -> Vec<f64> {
+        let reader = match (&self.run, model) {
+            (Some(Ok(Ran::WithEvents(solution))), Some(model)) => {
+                return values_with_events(sweep, model, solution);
+            }
+            (Some(Ok(Ran::Plain(solution))), _) => Some(solution.reader(system)),
             _ => None,
         };
         values(sweep, system, reader)
     }
 
     /// One answer for each measure, and why some are missing.
-    fn answers(&self, sweep: &Sweep, point: &[f64], system: Option<&System>) -> Answers {
+    fn answers(
+        &self,
+        (sweep, model): (&Sweep, Option<&Model>),
+        point: &[f64],
+        system: Option<&System>,
+    ) -> Answers {
         let wants_zeros = |measure: &Measure| matches!(measure, Measure::LocusZero(_));
         let zeros = match (&self.passport, system) {
             (Some(Ok(passport)), Some(system)) if sweep.measures.iter().any(wants_zeros) => {
@@ -398,7 +408,7 @@ impl Found {
                 None => Err("configurations were not prepared".to_string()),
             },
             (measure, Some(run), _, Some(system)) if measure.needs_run() => {
-                of_run(measure, system, run)
+                of_run(measure, (model, system), run)
             }
             (measure, _, Some(passport), _) if measure.needs_passport() => match passport {
                 Ok(passport) => of_passport(measure, passport, &zeros),
@@ -409,7 +419,8 @@ impl Found {
         let told = self.grown.iter().cloned().collect();
         answers(&sweep.measures, told, |measure| {
             let run = self.run.as_ref().filter(|_| *measure == Measure::Status);
-            (answer(measure), run.and_then(reason_of_run))
+            let remark = run.and_then(|run| reason_of_run(model, run));
+            (answer(measure), remark)
         })
     }
 }
@@ -446,4 +457,18 @@ fn values(sweep: &Sweep, system: &System, mut reader: Option<Reader<'_>>) -> Vec
         _ => none.clone(),
     };
     sweep.settings.times.iter().flat_map(at).collect()
+}
+
+/// The same along a run with events, discrete variables too; behind an event where one happens.
+fn values_with_events(sweep: &Sweep, model: &Model, solution: &HybridSolution) -> Vec<f64> {
+    let n = sweep.unknowns().len();
+    let times = &sweep.settings.times;
+    let instants = solution.instants(times);
+    let mut rows = solution.rows(model, &instants, false).into_iter();
+    let is_inside = |time: f64| (solution.from..=solution.reached).contains(&time);
+    let row = |&time: &f64| {
+        let row = if is_inside(time) { rows.next() } else { None };
+        row.unwrap_or_else(|| vec![f64::NAN; n])
+    };
+    times.iter().flat_map(row).collect()
 }

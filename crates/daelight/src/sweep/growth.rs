@@ -17,7 +17,7 @@ impl Sweep {
             || self
                 .measures
                 .iter()
-                .any(|m: &Measure| m.unknown().is_some());
+                .any(|m: &Measure| m.quantity().is_some());
         is_of_values && *self.grows.get_or_init(|| self.asked(interrupt))
     }
 

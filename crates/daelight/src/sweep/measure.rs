@@ -1,18 +1,8 @@
 //! What is measured at each point of a sweep.
 
-use crate::Reader;
-use crate::solve::{NoRun, Solution};
-use daelight_analysis::System;
 use daelight_analysis::passport::{FactorZeros, Passport, PointVerdict};
-use daelight_integrate::{BudgetKind, StopReason};
 use daelight_lang::nearest;
 use std::fmt;
-
-/// Places within a step at which the greatest value is looked for.
-const N_SAMPLES: usize = 8;
-
-/// Steps of the search for the greatest value between two places; each takes a third off, to rounding.
-const N_THIRDS: usize = 90;
 
 /// A quantity of a model that is one number or word at given values of its parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,13 +19,13 @@ pub enum Measure {
     SigmaMin,
     /// Where a singular locus vanishes: the value of the one quantity that it depends on, which may be named.
     LocusZero(Option<String>),
-    /// The value of an unknown at the end of a run.
+    /// The value of an unknown, or of an expression, at the end of a run.
     Final(String),
-    /// The greatest value of an unknown during a run.
+    /// The greatest value during a run.
     Max(String),
-    /// The least value of an unknown during a run.
+    /// The least value during a run.
     Min(String),
-    /// The greatest size of an unknown during a run, whatever its sign.
+    /// The greatest size during a run, whatever the sign.
     MaxAbs(String),
     /// How a run ended: success, singularity or failure.
     Status,
@@ -49,10 +39,10 @@ const WORDS: [&str; 11] = [
     "first-singular-time",
     "sigma-min",
     "locus-zero",
-    "final:NAME",
-    "max:NAME",
-    "min:NAME",
-    "max-abs:NAME",
+    "final:EXPR",
+    "max:EXPR",
+    "min:EXPR",
+    "max-abs:EXPR",
     "status",
 ];
 
@@ -84,10 +74,12 @@ impl Measure {
             ("max-abs", Some(name)) => Self::MaxAbs(name.to_string()),
             ("status", None) => Self::Status,
             ("final" | "max" | "min" | "max-abs", None) => {
-                return Err(format!("`{text}` names no unknown: write {word}:NAME"));
+                return Err(format!(
+                    "`{text}` names no quantity: write {word}:x, or {word}:x - 2*y"
+                ));
             }
             _ => {
-                let plain = WORDS.map(|word| word.trim_end_matches(":NAME"));
+                let plain = WORDS.map(|word| word.trim_end_matches(":EXPR"));
                 return Err(match nearest(word, plain) {
                     Some(near) if near != word => {
                         format!("there is no measure `{text}`; did you mean {near}?")
@@ -103,7 +95,7 @@ impl Measure {
 
     /// Whether a run is needed.
     pub(super) fn needs_run(&self) -> bool {
-        self.unknown().is_some()
+        self.quantity().is_some()
             || matches!(
                 self,
                 Self::FirstSingularTime | Self::SigmaMin | Self::Status
@@ -115,8 +107,8 @@ impl Measure {
         matches!(self, Self::Index | Self::Dof | Self::LocusZero(_))
     }
 
-    /// Whether a run that came to its end without a finding tells it, done beside others or alone.
-    pub(super) fn is_of_success(&self) -> bool {
+    /// Whether a run alone tells it, done beside others, alone or with events, without the equations along it.
+    pub(super) fn is_told_by_run(&self) -> bool {
         self.needs_run() && *self != Self::SigmaMin
     }
 
@@ -125,8 +117,8 @@ impl Measure {
         matches!(self, Self::Max(_) | Self::Min(_) | Self::MaxAbs(_))
     }
 
-    /// The unknown that is looked at.
-    pub(super) fn unknown(&self) -> Option<&str> {
+    /// The unknown or expression that is looked at.
+    pub(super) fn quantity(&self) -> Option<&str> {
         match self {
             Self::Final(name) | Self::Max(name) | Self::Min(name) | Self::MaxAbs(name) => {
                 Some(name)
@@ -180,7 +172,7 @@ impl Measured {
 /// A measure's answer, or why there is none.
 pub(super) type Answer = Result<Measured, String>;
 
-fn number(value: f64) -> Answer {
+pub(super) fn number(value: f64) -> Answer {
     if value.is_finite() {
         Ok(Measured::Number(value))
     } else {
@@ -254,261 +246,6 @@ fn locus_zero(quantity: Option<&str>, zeros: &[FactorZeros]) -> Answer {
     }
 }
 
-/// What a run says.
-pub(super) fn of_run(measure: &Measure, system: &System, run: &Result<Solution, NoRun>) -> Answer {
-    let solution = match run {
-        Ok(solution) => solution,
-        Err(_) if *measure == Measure::Status => return word("failure"),
-        Err(no_run) => return Err(no_run_words(no_run)),
-    };
-    let end = Ending::of(solution);
-    match measure {
-        Measure::Status => word(end.status),
-        Measure::FirstSingularTime => {
-            let met = solution.singularities.first().map(|s| s.found.time);
-            match met.or(end.singular_time) {
-                Some(time) => number(time),
-                None if end.status == "success" => Err(no_singularity(solution.reached())),
-                None => Err(end.words),
-            }
-        }
-        Measure::SigmaMin => sigma_min(solution),
-        _ if end.status != "success" => Err(end.words),
-        _ => of_values(measure, system, solution.reader(system)),
-    }
-}
-
-/// What a run says that was done beside others and came to its end, along which `reader` reads.
-pub(super) fn of_success(measure: &Measure, system: &System, reader: Reader<'_>) -> Answer {
-    match measure {
-        Measure::Status => word("success"),
-        Measure::FirstSingularTime => Err(no_singularity(reached(&reader))),
-        _ => of_values(measure, system, reader),
-    }
-}
-
-fn no_singularity(reached: f64) -> String {
-    format!("no singularity up to t = {reached}")
-}
-
-/// Where a run ended.
-fn reached(reader: &Reader<'_>) -> f64 {
-    reader.trajectory.span().map_or(f64::NAN, |(_, end)| end)
-}
-
-/// What the values of one unknown along a run say.
-fn of_values(measure: &Measure, system: &System, reader: Reader<'_>) -> Answer {
-    match measure {
-        Measure::Final(name) => {
-            let end = reached(&reader);
-            number(Values::new(system, reader, name)?.at(end)?)
-        }
-        Measure::Max(name) => greatest(Values::new(system, reader, name)?, |x| x),
-        Measure::Min(name) => {
-            // The greatest value of the negative; without the sign of a zero.
-            let least = greatest(Values::new(system, reader, name)?, |x| -x)?;
-            least
-                .number()
-                .map_or(Ok(Measured::Missing), |x| number(0.0 - x))
-        }
-        Measure::MaxAbs(name) => greatest(Values::new(system, reader, name)?, f64::abs),
-        _ => Err(format!("{measure} is not a matter of runs")),
-    }
-}
-
-fn word(word: &str) -> Answer {
-    Ok(Measured::Word(word.to_string()))
-}
-
-fn place_of(system: &System, name: &str) -> Result<usize, String> {
-    let place = system.unknowns().iter().position(|u| u.name == name);
-    place.ok_or_else(|| format!("the model has no unknown `{name}`"))
-}
-
-/// One unknown along a run.
-struct Values<'a> {
-    reader: Reader<'a>,
-    place: usize,
-}
-
-impl<'a> Values<'a> {
-    fn new(system: &System, reader: Reader<'a>, name: &str) -> Result<Self, String> {
-        let place = place_of(system, name)?;
-        Ok(Self { reader, place })
-    }
-
-    fn at(&mut self, time: f64) -> Result<f64, String> {
-        match self.reader.values(time) {
-            Ok(Some(values)) => Ok(values[self.place]),
-            Ok(None) => Err(format!("t = {time} is outside the run")),
-            Err(fault) => Err(format!("no value at t = {time}: {}", fault.kind)),
-        }
-    }
-}
-
-/// The greatest value of something of an unknown: the best of some places in every step, then a search beside it.
-fn greatest(mut values: Values<'_>, of: impl Fn(f64) -> f64) -> Answer {
-    let segments = values.reader.trajectory.segments();
-    let mut times: Vec<f64> = segments.first().map(|s| s.start).into_iter().collect();
-    for segment in segments {
-        let step = segment.end - segment.start;
-        let part = |k: usize| segment.start + step * k as f64 / N_SAMPLES as f64;
-        times.extend((1..N_SAMPLES).map(part));
-        times.push(segment.end);
-    }
-    let mut best: Option<(usize, f64)> = None;
-    for (at, &time) in times.iter().enumerate() {
-        let value = of(values.at(time)?);
-        if best.is_none_or(|(_, most)| value > most) {
-            best = Some((at, value));
-        }
-    }
-    let (at, most) = best.ok_or("the run has no step")?;
-    let mut left = times[at.saturating_sub(1)];
-    let mut right = times[(at + 1).min(times.len() - 1)];
-    let mut found = most;
-    for _ in 0..N_THIRDS {
-        let (a, b) = (left + (right - left) / 3.0, right - (right - left) / 3.0);
-        if a == left || b == right {
-            break;
-        }
-        let (low, high) = (of(values.at(a)?), of(values.at(b)?));
-        found = found.max(low).max(high);
-        if low < high {
-            left = a;
-        } else {
-            right = b;
-        }
-    }
-    number(found)
-}
-
-fn sigma_min(solution: &Solution) -> Answer {
-    let mut inspector = solution
-        .inspector()
-        .ok_or("the structure does not hold along the run")?;
-    let trajectory = &solution.run.trajectory;
-    let mut coefficients = vec![0.0; inspector.n_coefficients()];
-    let mut least = f64::INFINITY;
-    let segments = trajectory.segments().iter();
-    for time in segments
-        .map(|segment| segment.start)
-        .chain([solution.reached()])
-    {
-        if !trajectory.extrapolate(time, &mut coefficients) {
-            continue;
-        }
-        let inspection = inspector.inspect(time, &coefficients);
-        let inspection = inspection.map_err(|failure| format!("at t = {time}: {failure}"))?;
-        if inspection.sigma_min.is_nan() {
-            return Err("a block is too large".to_string());
-        }
-        least = least.min(inspection.sigma_min);
-    }
-    number(least)
-}
-
-/// How a run ended.
-struct Ending {
-    status: &'static str,
-    words: String,
-    /// The time of a singularity that ended it without being met.
-    singular_time: Option<f64>,
-}
-
-impl Ending {
-    fn of(solution: &Solution) -> Self {
-        let reached = solution.reached();
-        let failure = |words: String| Self {
-            status: "failure",
-            words,
-            singular_time: None,
-        };
-        let singular = |words: String, time: f64| Self {
-            status: "singularity",
-            words,
-            singular_time: Some(time),
-        };
-        match &solution.run.stop {
-            StopReason::Stopped { time } if !solution.broken.is_empty() => failure(format!(
-                "an assertion of the model fails at t = {time}: {}",
-                solution.broken.join("; ")
-            )),
-            StopReason::Finished | StopReason::Stopped { .. } => Self {
-                status: "success",
-                words: String::new(),
-                singular_time: None,
-            },
-            StopReason::Singularity => {
-                let met = solution.singularities.last().map(|s| s.found.time);
-                let time = met.unwrap_or(reached);
-                singular(format!("singularity at t = {time}"), time)
-            }
-            StopReason::FiniteEscape { time, .. } => {
-                singular(format!("grows without bound towards t = {time}"), *time)
-            }
-            StopReason::IndexChange { time, .. } => {
-                singular(format!("the index changes at t = {time}"), *time)
-            }
-            StopReason::ErrorsGrow { time, .. } => {
-                failure(format!("errors take over towards t = {time}"))
-            }
-            StopReason::Interrupted => failure("interrupted".to_string()),
-            StopReason::AccuracyLost { time, .. } => {
-                failure(format!("the accuracy cannot be kept at t = {time}"))
-            }
-            StopReason::Rewriting { time, .. } => failure(format!(
-                "the rewritten equations are singular at t = {time}, perhaps not the model"
-            )),
-            StopReason::Chattering {
-                time,
-                leads_back: true,
-                ..
-            } => failure(format!("the model chatters at t = {time}")),
-            StopReason::Chattering { time, .. } => {
-                failure(format!("no solution goes on from the switch at t = {time}"))
-            }
-            StopReason::Meeting { time, .. } => {
-                failure(format!("two solutions meet at t = {time} and end"))
-            }
-            StopReason::Budget(kind) => {
-                let what = match kind {
-                    BudgetKind::Steps => "steps are",
-                    BudgetKind::Time => "time is",
-                    BudgetKind::Memory => "memory is",
-                };
-                failure(format!("the {what} used up at t = {reached}"))
-            }
-            StopReason::Failed { time, failure: why } => {
-                failure(format!("the run ended at t = {time}: {why}"))
-            }
-            other => failure(format!("the run ended at t = {reached}: {other:?}")),
-        }
-    }
-}
-
-/// Why there is no run, in a few words.
-fn no_run_words(no_run: &NoRun) -> String {
-    match no_run {
-        NoRun::Fault(diagnostic) => diagnostic.message.clone(),
-        NoRun::NotSquare => "equations and unknowns do not match".to_string(),
-        NoRun::NoStart(_) => "no consistent start was found".to_string(),
-        NoRun::SingularStart(_) => "the start is a singular point".to_string(),
-        NoRun::Undetermined(_) => "the equations leave unknowns free".to_string(),
-        NoRun::Equations(why) => why.clone(),
-        NoRun::Start(error) => error.to_string(),
-        NoRun::BeyondData { input, .. } => format!("the data of `{input}` do not cover the run"),
-    }
-}
-
-/// Why a run did not succeed, for its status.
-pub(super) fn reason_of_run(run: &Result<Solution, NoRun>) -> Option<String> {
-    match run {
-        Err(no_run) => Some(no_run_words(no_run)),
-        Ok(solution) => Some(Ending::of(solution).words).filter(|words| !words.is_empty()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -528,6 +265,7 @@ mod tests {
             "max:der(x)",
             "min:y",
             "max-abs:v",
+            "max:m*v^2/2 + m*g*y[1]",
             "status",
         ] {
             let measure = Measure::read(word).unwrap_or_else(|e| panic!("{e}"));
@@ -535,8 +273,8 @@ mod tests {
         }
         for (word, reason) in [
             ("idnex", "did you mean index?"),
-            ("final", "names no unknown"),
-            ("final:", "names no unknown"),
+            ("final", "names no quantity"),
+            ("final:", "names no quantity"),
             ("index:x", "there is no measure"),
             ("singular-count:0", "not the number of a piece"),
             ("", "there is no measure"),

@@ -19,11 +19,14 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod along;
+mod bands;
 mod count;
 mod execution;
 mod growth;
 mod measure;
 mod points;
+mod run;
 mod store;
 
 pub use count::BoundaryCurve;
@@ -33,12 +36,14 @@ pub use points::{Axis, MOST_POINTS, Shard, SweepPoints};
 pub use store::{Store, StoreError, header, line, partial_path, read_rows};
 
 use crate::analyze::Place;
+use crate::hybrid::HybridSolution;
 use crate::input::ModelText;
-use crate::solve::{Setup, SolveOptions};
-use crate::system;
+use crate::solve::{Setup, SolveOptions, span_of};
+use crate::{Relations, load_text, system};
 use count::Counts;
 use daelight_analysis::System;
-use daelight_lang::{Code, Diagnostic, Model, Options, Severity, SourceMap, Type, nearest};
+use daelight_lang::{Code, Diagnostic, Loaded, Model, Options, Severity, SourceMap, Type, nearest};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -57,6 +62,8 @@ pub struct Settings {
     pub n_threads: Option<usize>,
     /// The times at which the values of all unknowns are kept with each row.
     pub times: Vec<f64>,
+    /// Where these are none: how many even ones of the run.
+    pub n_times: usize,
 }
 
 impl Settings {
@@ -65,7 +72,8 @@ impl Settings {
 
     /// Whether points need a run.
     fn needs_run(&self, measures: &[Measure]) -> bool {
-        !self.times.is_empty() || measures.iter().any(Measure::needs_run)
+        let keeps_values = !self.times.is_empty() || self.n_times > 0;
+        keeps_values || measures.iter().any(Measure::needs_run)
     }
 
     /// How many points are measured at the same time, at least one.
@@ -127,7 +135,7 @@ impl fmt::Debug for SweepRefusal {
 enum Way {
     /// They are set; what was prepared is shared.
     Set(Box<Prepared>),
-    /// The text is read again for every point: its shape depends on the parameters.
+    /// The text is read again for every point: its shape depends on the parameters, or it has events.
     Read,
 }
 
@@ -152,6 +160,11 @@ pub struct Sweep {
     /// Units of the parameters that change.
     units: Vec<String>,
     way: Way,
+    /// What relations are in the text.
+    relations: Relations,
+    /// The names of the values that rows hold; none where the shape of the model depends on the point.
+    unknowns: Vec<String>,
+    has_events: bool,
     counts: Option<Counts>,
     warnings: Vec<Diagnostic>,
     /// Whether small errors grow in some of the runs, once it was asked.
@@ -165,37 +178,42 @@ impl Sweep {
         options: &Options,
         points: SweepPoints,
         measures: Vec<Measure>,
-        settings: Settings,
+        mut settings: Settings,
     ) -> Result<Self, SweepRefusal> {
         if measures.is_empty() {
             let diagnostic = Diagnostic::placeless(Code::BadValue, "nothing is to be measured");
             let help = "name a measure, for example index or final:x";
             return Err(SweepRefusal::of(diagnostic.help(help)));
         }
-        let base = daelight_lang::load(&text.name, &text.bytes, options);
-        let loaded = match base.model {
-            Some(_) => base,
-            // A parameter may have no value but that of the points.
-            None => {
-                let first = points.point(0);
-                let set = assignments(points.names(), &first, &[]);
-                let options = with_set(options, set);
-                let at_first = daelight_lang::load(&text.name, &text.bytes, &options);
-                if at_first.model.is_some() {
-                    at_first
-                } else {
-                    base
-                }
-            }
+        let mut options = options.clone();
+        let relations = match settings.needs_run(&measures) {
+            true => Relations::Modes,
+            false => Relations::Kinks,
         };
+        let loaded = loaded_with_values(&text, &options, relations, &points);
+        let loaded = observing(loaded, &measures, &mut options, |options| {
+            loaded_with_values(&text, options, relations, &points)
+        })?;
         let Some(model) = &loaded.model else {
             return Err(SweepRefusal {
                 diagnostics: loaded.diagnostics,
                 sources: loaded.sources,
             });
         };
-        crate::without_events(model.hybrid.as_deref())
-            .map_err(|diagnostic| SweepRefusal::of(*diagnostic))?;
+        if settings.times.is_empty() {
+            let (from, to) = span_of(&model.experiment, &settings.solve);
+            let last = settings.n_times.saturating_sub(1) as f64;
+            let even = |k: usize| from + (to - from) * (k as f64 / last);
+            settings.times = (0..settings.n_times).map(even).collect();
+        }
+        let has_events = model.hybrid.is_some();
+        if has_events {
+            crate::hybrid::needs_condition(model).map_err(|found| SweepRefusal::of(*found))?;
+        }
+        if has_events && !measures.iter().all(Measure::is_told_by_run) {
+            crate::without_events(model.hybrid.as_deref())
+                .map_err(|diagnostic| SweepRefusal::of(of_runs_only(*diagnostic)))?;
+        }
         let found: Vec<usize> = (points.names().iter())
             .map(|name| parameter(model, name))
             .collect::<Result<_, _>>()
@@ -205,7 +223,7 @@ impl Sweep {
         let units = found.iter().map(|at| declaration(at).unit.clone());
         let units = units.collect();
         let is_structural = found.iter().any(|&at| model.parameters[at].is_structural);
-        let way = if is_structural {
+        let way = if is_structural || has_events {
             Way::Read
         } else {
             let system = system(model).map_err(|diagnostic| SweepRefusal {
@@ -220,12 +238,10 @@ impl Sweep {
                 system,
             }))
         };
-        if let Way::Set(prepared) = &way {
-            for name in measures.iter().filter_map(Measure::unknown) {
-                unknown(&prepared.system, name)
-                    .map_err(|diagnostic| SweepRefusal::of(*diagnostic))?;
-            }
-        }
+        let unknowns = match is_structural {
+            false => HybridSolution::names(model),
+            true => Vec::new(),
+        };
         let is_counted = |measure: &Measure| matches!(measure, Measure::SingularCount(_));
         let counts = match (measures.iter().any(is_counted), &way) {
             (true, Way::Set(_)) => Counts::new(model, &points, &measures, &settings),
@@ -248,10 +264,13 @@ impl Sweep {
             types,
             units,
             way,
+            relations,
+            unknowns,
+            has_events,
             counts: measures.iter().any(is_counted).then_some(counts),
             warnings: loaded.diagnostics.into_iter().filter(is_warning).collect(),
             text,
-            options: options.clone(),
+            options,
             points,
             measures,
             settings,
@@ -273,15 +292,19 @@ impl Sweep {
         &self.points
     }
 
-    /// The names of the unknowns whose values rows hold; none where the shape of the model depends on the point.
-    pub fn unknowns(&self) -> Vec<String> {
-        match &self.way {
-            Way::Set(prepared) => {
-                let unknowns = prepared.system.unknowns().iter();
-                unknowns.map(|unknown| unknown.name.clone()).collect()
-            }
-            Way::Read => Vec::new(),
-        }
+    /// The names of the unknowns whose values rows hold, and of discrete variables; none where the shape of the model depends on the
+    /// point.
+    pub fn unknowns(&self) -> &[String] {
+        &self.unknowns
+    }
+
+    /// The place of a name among them.
+    pub fn place_of(&self, name: &str) -> Result<usize, Box<Diagnostic>> {
+        let found = self.unknowns.iter().position(|unknown| unknown == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.unknowns.iter().map(String::as_str).collect();
+            unknown(&names, name)
+        })
     }
 
     /// What is measured.
@@ -297,7 +320,7 @@ impl Sweep {
     /// What to know about the way points are measured.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if matches!(self.way, Way::Read) {
+        if matches!(self.way, Way::Read) && !self.has_events {
             notes.push(
                 "the text is read again for every point: its shape depends on the parameters"
                     .to_string(),
@@ -336,6 +359,7 @@ impl Sweep {
             locked,
             n_threads: _,
             times,
+            n_times: _,
         } = &self.settings;
         let SolveOptions {
             from,
@@ -420,19 +444,86 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
         .into())
 }
 
-fn unknown(system: &System, name: &str) -> Result<(), Box<Diagnostic>> {
-    let names = || system.unknowns().iter().map(|u| u.name.as_str());
-    if names().any(|other| other == name) {
-        return Ok(());
+/// Reads the text; a parameter may have no value but that of the points.
+fn loaded_with_values(
+    text: &ModelText,
+    options: &Options,
+    relations: Relations,
+    points: &SweepPoints,
+) -> Loaded {
+    let base = load_text(text, options.clone(), relations);
+    if base.model.is_some() {
+        return base;
     }
-    let message = format!("the model has no unknown `{name}`");
-    let help = match nearest(name, names()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => format!("its unknowns are {}", few(names())),
+    let set = assignments(points.names(), &points.point(0), &[]);
+    let at_first = load_text(text, with_set(options, set), relations);
+    match at_first.model {
+        Some(_) => at_first,
+        None => base,
+    }
+}
+
+/// Reads the text again with what is measured along runs and is neither an unknown nor a view of it.
+fn observing(
+    loaded: Loaded,
+    measures: &[Measure],
+    options: &mut Options,
+    load: impl FnOnce(&Options) -> Loaded,
+) -> Result<Loaded, SweepRefusal> {
+    let Some(model) = &loaded.model else {
+        return Ok(loaded);
     };
-    Err(Diagnostic::placeless(Code::UndeclaredName, message)
+    let unknowns = model.unknowns.iter().map(|unknown| &unknown.name);
+    let known: Vec<&String> = unknowns
+        .chain(model.views.iter().map(|v| &v.name))
+        .collect();
+    let is_known: HashSet<&String> = known.iter().copied().collect();
+    let mut observed: Vec<String> = Vec::new();
+    for name in measures.iter().filter_map(Measure::quantity) {
+        let name = name.to_string();
+        if is_known.contains(&name) || observed.contains(&name) {
+            continue;
+        }
+        // A name alone is told beside the names that there are.
+        if name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && !model.parameters.iter().any(|p| p.name == name)
+            && !is_declared(model, &name)
+        {
+            let names: Vec<&str> = known.iter().map(|known| known.as_str()).collect();
+            return Err(SweepRefusal::of(*unknown(&names, &name)));
+        }
+        observed.push(name);
+    }
+    if observed.is_empty() {
+        return Ok(loaded);
+    }
+    options.observed = observed;
+    Ok(load(options))
+}
+
+/// Whether a name stands for something that has a value along runs, though it is no unknown: the time, or what the text declares.
+fn is_declared(model: &Model, name: &str) -> bool {
+    name == "time" || model.declarations.iter().any(|d| d.name == name)
+}
+
+fn unknown(names: &[&str], name: &str) -> Box<Diagnostic> {
+    let message = format!("the model has no unknown `{name}`");
+    let help = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None if names.is_empty() => {
+            "a parameter decides the shape of the model: sweep over others".to_string()
+        }
+        None => format!("its unknowns are {}", few(names.iter().copied())),
+    };
+    Diagnostic::placeless(Code::UndeclaredName, message)
         .help(help)
-        .into())
+        .into()
+}
+
+/// What a model with events can be asked.
+fn of_runs_only(refused: Diagnostic) -> Diagnostic {
+    let help = "measure its runs: final, max, min, max-abs, status or first-singular-time";
+    refused.help(help)
 }
 
 /// Values of parameters as `--set` takes them.

@@ -311,6 +311,9 @@ pub fn elaborate<'a>(
         // A mistake has been reported; there is no model then.
         let _ = elaborator.stop_condition(expression);
     }
+    for (name, expression) in outside.observed {
+        let _ = elaborator.observe(name, *expression);
+    }
     if elaborator.has_errors() || unread {
         return None;
     }
@@ -440,6 +443,25 @@ impl<'a> Elaborator<'a> {
             }
         };
         self.stop_when = Some(StopCondition { expr, kind });
+        Ok(())
+    }
+
+    /// An expression whose values are wanted along runs becomes a view.
+    fn observe(&mut self, name: &str, expression: AstId) -> Checked<()> {
+        let span = self.ast.span(expression);
+        let first = self.equalities.len();
+        let value = self.eval(expression)?;
+        self.refuse_equalities(first)?;
+        let ty = value.ty().unwrap_or(Type::Real);
+        if ty != Type::Boolean {
+            self.require_type(&value, Type::Real, span)?;
+        }
+        let value = self.scalar(&value, span)?;
+        self.views.push(View {
+            name: name.to_string(),
+            ty,
+            value,
+        });
         Ok(())
     }
 

@@ -78,6 +78,15 @@ impl Chart<'_> {
             .collect();
         let is_single = |stretch: &[Place]| stretch.len() == 1;
         let width = curve.width * CURVE_WIDTH;
+        if curve.stroke == Stroke::Area {
+            let inside = |place: &Place| {
+                let x = place.0.clamp(frame.left, frame.right);
+                (x, place.1.clamp(frame.top, frame.bottom))
+            };
+            let outline: Vec<Place> = points.iter().flatten().map(inside).collect();
+            canvas.area(&outline, colour);
+            return;
+        }
         if matches!(curve.stroke, Stroke::Line | Stroke::Links) {
             for stretch in points.split(Option::is_none) {
                 let stretch: Vec<Place> = stretch.iter().flatten().copied().collect();
@@ -174,7 +183,10 @@ impl Chart<'_> {
             } else if is_line {
                 canvas.line(&ends, colour, width);
             }
-            if curve.stroke != Stroke::Line {
+            if curve.stroke == Stroke::Area {
+                let half = 0.35 * TICK_SIZE;
+                canvas.fill((x, y - half), (x + 18.0, y + half), colour);
+            } else if curve.stroke != Stroke::Line {
                 draw_point(curve, (x + 9.0, y), colour, canvas);
             }
             canvas.text(

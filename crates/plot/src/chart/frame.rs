@@ -21,12 +21,15 @@ impl Chart<'_> {
             let is_over_time = (panel.curves.iter().zip(&self.curves)).all(|(curve, points)| {
                 let mut xs = points.iter().flatten().map(|point| point.0);
                 let mut last = f64::NEG_INFINITY;
-                curve.stroke == Stroke::Line
-                    && xs.all(|x| {
+                let mut ascend = || {
+                    xs.all(|x| {
                         let ascends = x >= last;
                         last = x;
                         ascends
                     })
+                };
+                // An area goes with the curves in it.
+                curve.stroke == Stroke::Area || (curve.stroke == Stroke::Line && ascend())
             });
             let share = if is_over_time && !panel.has_equal_axes {
                 0.0
