@@ -599,3 +599,29 @@ fn folds_that_are_missed_are_passed_on_their_own_branch() {
         );
     }
 }
+
+/// A body at rest whose equation is its energy may hang where it is or fall: whoever calls the first a solution says that it is not the
+/// only one.
+#[test]
+fn a_solution_at_rest_that_others_leave_is_told_to_be_one_of_several() {
+    let mut random = Random(97);
+    for k in 0..12 {
+        let (a, b) = (random.between(0.3, 9.0), random.between(0.5, 3.0));
+        let equations = match k % 3 {
+            0 => format!("der(y) = v; v^2/2 + {a}*y = {a}*{b};"),
+            1 => format!("der(y) = v; v^2/2 + {a}*y^2/2 = {a}*{b}^2/2;"),
+            _ => format!("der(y) = v; {a}*v^2 - cos(y) = -cos({b});"),
+        };
+        let text = format!(
+            "model Rest  Real y(start = {b}, fixed = true), v(start = 0);  equation  {equations}  end Rest;"
+        );
+        for command in ["solve", "analyze"] {
+            let (_, found) = json_of(&text, &[command, "-"]);
+            let said = found["warnings"].to_string();
+            assert!(
+                said.contains("other solutions may") || said.contains("Other solutions may"),
+                "{text}\n{found}"
+            );
+        }
+    }
+}

@@ -74,8 +74,9 @@ impl Attempt<'_> {
                     method: Method::Taylor,
                     reason: None,
                     warnings: vec![
-                        "On this solution the structure of the equations does not hold: a block of the system Jacobian is \
-                         singular all along. The series come from the whole derivative array."
+                        "On this solution a block of the system Jacobian is singular all along, and beside it that is regular: \
+                         other solutions may leave this one at any time, and nothing says which one is followed. The series \
+                         come from the whole derivative array."
                             .to_string(),
                     ],
                 })

@@ -759,6 +759,15 @@ impl<'a> Elaborator<'a> {
     ) -> Option<Vec<usize>> {
         let mut unknowns: Vec<usize> = definitions.keys().copied().collect();
         unknowns.sort_unstable();
+        for unknown in &unknowns {
+            if let Some(&Own { ty, span }) = self.discrete.variables.get(unknown)
+                && ty == Type::Integer
+            {
+                let value = definitions[unknown];
+                let span = self.spans.get(&value).copied().unwrap_or(span);
+                self.require_whole_branches(value, span).ok()?;
+            }
+        }
         let mut needs: HashMap<usize, Vec<usize>> = HashMap::new();
         for &unknown in &unknowns {
             let symbols = self.walker.symbols(&self.graph, &[definitions[&unknown]]);

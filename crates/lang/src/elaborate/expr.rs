@@ -8,7 +8,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Symbol, Type};
 use crate::source::Span;
 use crate::tolerances::SMALL;
-use daelight_expr::{BinaryOp, ExprId, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 impl<'a> Elaborator<'a> {
@@ -210,18 +211,39 @@ impl<'a> Elaborator<'a> {
             if let Some(number) = self.graph.as_constant(element)
                 && number.fract() != 0.0
             {
-                return Err(self.error(
-                    Diagnostic::error(
-                        Code::TypeMismatch,
-                        span,
-                        format!("expected a whole number, found {number}"),
-                    )
-                    .label(format!("this is {number}"))
-                    .help("declare it Real, or use integer(…)"),
-                ));
+                return Err(self.not_whole(number, span));
             }
         }
         Ok(())
+    }
+
+    /// The same of what defines a whole number, in all branches of choices, as far as it is known before any run.
+    pub(super) fn require_whole_branches(&mut self, value: ExprId, span: Span) -> Checked<()> {
+        let mut open = vec![value];
+        let mut seen = HashSet::new();
+        while let Some(expr) = open.pop() {
+            if !seen.insert(expr) {
+                continue;
+            }
+            if let Node::Select(_, a, b) = self.graph.node(expr) {
+                open.extend([a, b]);
+            } else if let Some(number) = self
+                .known(expr)
+                .filter(|n| n.is_finite() && n.fract() != 0.0)
+            {
+                return Err(self.not_whole(number, span));
+            }
+        }
+        Ok(())
+    }
+
+    fn not_whole(&mut self, number: f64, span: Span) -> Reported {
+        let message = format!("expected a whole number, found {number}");
+        self.error(
+            Diagnostic::error(Code::TypeMismatch, span, message)
+                .label(format!("this is {number}"))
+                .help("declare it Real, or use integer(…)"),
+        )
     }
 
     pub(super) fn eval_number(&mut self, id: AstId) -> Checked<Value> {

@@ -162,7 +162,7 @@ fn verdict_warnings(
                 && !is_repaired
             {
                 warnings.push(format!(
-                    "The kind of this model depends on the point: these ranks hold on a set that the solution stays in, beside it they are larger (kind {kind})."
+                    "The kind of this model depends on the point: these ranks hold on a set that this solution stays in, beside it they are larger (kind {kind}). Other solutions may pass through the point and leave that set."
                 ));
             }
         }
