@@ -130,6 +130,16 @@ impl<'a> Dae<'a> {
         self.anywhere().holds().then_some(structure)
     }
 
+    /// Whether the equations as written have a structure somewhere: the determinant without the trivial ones can vanish with them alone.
+    fn has_array(&self) -> bool {
+        let Ok(structure) = self.system.structure() else {
+            return false;
+        };
+        let parameters = self.system.parameters().values();
+        let written = || BlockForm::new(self.system.equations(), structure, parameters);
+        self.anywhere().holds() || written().anywhere_in(self.system).holds()
+    }
+
     /// What sample points tell.
     fn anywhere(&self) -> &'a Anywhere {
         self.anywhere.get_or_init(|| {
@@ -149,6 +159,15 @@ impl<'a> Dae<'a> {
                 Regularity::SingularEverywhere(self.told(&ranks))
             }
             other => other,
+        })
+    }
+
+    /// Whether no rounding makes a block singular at a jet.
+    pub(crate) fn is_certain_at(&self, time: f64, jet: &TaylorJet) -> bool {
+        let form = self.shape.form(self.system);
+        form.is_some_and(|form| {
+            let value = |symbol| form.value(symbol, time, jet);
+            form.uncertain_at(&value).is_empty()
         })
     }
 
@@ -202,7 +221,7 @@ impl<'a> Dae<'a> {
         let form = match &repair {
             RepairPart::Repaired(_) | RepairPart::Unverified(_) => Some(FormId::Repaired),
             _ if may_hold && point.pins.is_empty() => Some(FormId::Trimmed),
-            _ => self.sound().map(|_| FormId::Array),
+            _ => self.has_array().then_some(FormId::Array),
         };
         FormChoice {
             form,

@@ -225,9 +225,13 @@ impl<'a> BlockForm<'a> {
         everywhere: &[BlockRank],
     ) -> Regularity {
         let here = self.values(time, jet);
-        // At random points another branch of an `if` may hold than at this one.
-        let alone = self.singular(&here, std::slice::from_ref(&here));
-        let is_singular = |rank: &&BlockRank| alone.iter().any(|here| here.block == rank.block);
+        // At random points another branch of an `if` may hold than at this one. A block that is rounding everywhere is no smaller here
+        // than elsewhere: its own rounding says what it is.
+        let uncertain = match everywhere.is_empty() {
+            true => Vec::new(),
+            false => self.uncertain_at(&|symbol| self.value(symbol, time, jet)),
+        };
+        let is_singular = |rank: &&BlockRank| uncertain.contains(&rank.block);
         let everywhere: Vec<BlockRank> = everywhere.iter().filter(is_singular).cloned().collect();
         if !everywhere.is_empty() {
             return Regularity::SingularEverywhere(everywhere);
@@ -310,7 +314,7 @@ impl<'a> BlockForm<'a> {
         shares.reduce(f64::min)
     }
 
-    fn value(&self, symbol: Symbol, time: f64, jet: &TaylorJet) -> f64 {
+    pub(super) fn value(&self, symbol: Symbol, time: f64, jet: &TaylorJet) -> f64 {
         match symbol {
             Symbol::Parameter(index) => self.parameters[index],
             Symbol::Unknown { unknown, order } => {

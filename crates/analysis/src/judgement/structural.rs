@@ -71,6 +71,10 @@ impl StructuralPart {
                 "the system Jacobian is singular there, but the ranks of its derivatives do not show it: the values of such a point are known to half their digits only"
                     .to_string(),
             ),
+            // Ranks can take for a coefficient what is left of terms that cancel.
+            Regularity::SingularEverywhere(_) if dof >= structural => Some(format!(
+                "the system Jacobian is 0 by algebra or by rounding, which leaves fewer than {structural} degrees of freedom, and the ranks say {dof}"
+            )),
             _ => None,
         }
     }
