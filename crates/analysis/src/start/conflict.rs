@@ -1,16 +1,16 @@
 //! Conditions that contradict each other: a smallest set of them, the constraint they break, and what to free;
 //! section 8 of `docs/theory/initial.md`.
 
-use super::freedom::freedom;
+use super::freedom::{freedom, written_roundings};
 use crate::System;
 use crate::hidden::hidden_constraints;
 use crate::initial::{Closeness, ConsistentPoint, Finder, Request, Row, TaylorJet, nominal};
-use crate::tolerances::{BESIDE, FAR_OFF};
+use crate::tolerances::{BESIDE, FAR_OFF, HOLDS};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// More conditions than needed are accepted when they hold to this, relative to their terms.
+/// More conditions than needed are accepted when they hold to this, relative to their terms, and no worse than their decimals tell.
 pub const ACCEPTED: f64 = 1e-8;
 /// Sizes by which the guess is moved in the searches for a contradiction. They are many, since a branch that is not found
 /// would be taken for a contradiction.
@@ -148,8 +148,12 @@ impl Judge<'_, '_> {
             .map(|at| conditions[*at].row)
             .collect();
         let residuals = self.finder.residuals(&rest, &point.jet)?;
-        let holds = |residual: &(f64, f64)| residual.0 <= ACCEPTED;
-        residuals.iter().all(holds).then_some(point)
+        let roundings = written_roundings(self.finder, &request, &point.jet, &freedom)?;
+        let mut rest = residuals.iter().zip(roundings);
+        let holds = |(&(relative, off), rounding): (&(f64, f64), f64)| {
+            relative <= HOLDS || (relative <= ACCEPTED && off.abs() <= rounding)
+        };
+        rest.all(holds).then_some(point)
     }
 
     /// Decides about conditions that the search could not satisfy.

@@ -23,7 +23,7 @@ use crate::judgement::{Judgement, MAX_NUMERICAL, PointVerdict};
 use crate::passport::Passport;
 use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
-use crate::tolerances::{FAR_OFF, LARGEST_DENSE};
+use crate::tolerances::{FAR_OFF, HOLDS, LARGEST_DENSE};
 use conflict::{Judge, Resolution};
 use daelight_expr::{Fault, FaultKind, Walker};
 use daelight_lang::Symbol;
@@ -755,7 +755,11 @@ impl Search<'_> {
             }
         }
         for row in conditions {
-            if let Row::Value { unknown, value } = *row {
+            // One that holds as far as its decimals go is not what the equations say.
+            if let Row::Value { unknown, value } = *row
+                && (point.jet.get(unknown, 0) - value).abs()
+                    <= HOLDS * value.abs().max(sizes[unknown])
+            {
                 point.jet.set(unknown, 0, value);
             }
         }
