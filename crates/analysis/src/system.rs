@@ -4,6 +4,7 @@ use crate::dae::{Anywhere, Dae, Shape};
 use crate::equations::{Equations, Evaluator, Variables};
 use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
+use crate::repair::Repaired;
 use crate::series::MatrixSeries;
 use crate::sharpen::{NotSharper, Sharpened, sharpen};
 use crate::structure::{StructurallySingular, Structure, settled};
@@ -173,6 +174,17 @@ impl System {
             broken,
             shape: Arc::default(),
             anywhere: OnceLock::new(),
+        })
+    }
+
+    /// The same with its equations rewritten; `None` where that needs further unknowns.
+    pub(crate) fn rewritten(&self, repaired: &Repaired) -> Option<Self> {
+        repaired.extra_unknowns().is_empty().then(|| Self {
+            equations: repaired.equations().clone(),
+            structure: Arc::new(Ok(repaired.structure().clone())),
+            shape: Arc::default(),
+            anywhere: OnceLock::new(),
+            ..self.clone()
         })
     }
 

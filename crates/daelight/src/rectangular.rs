@@ -36,7 +36,11 @@ fn linear(system: &System, time: f64) -> Result<Option<LinearReduction<'_>>, Ref
         }
         Err(Refusal::NotLinear(_)) => Ok(None),
         // A square model has no need of this way, and its own one tells what it finds.
-        Err(Refusal::Singular | Refusal::Undecided(_)) if is_square(system) => Ok(None),
+        Err(Refusal::Singular | Refusal::StructureFails | Refusal::Undecided(_))
+            if is_square(system) =>
+        {
+            Ok(None)
+        }
         Err(refusal) => Err(refusal),
     }
 }
@@ -259,7 +263,10 @@ pub fn refused(refusal: Refusal) -> Box<Diagnostic> {
 /// The same for a run, which has no options of a reduction.
 fn refused_run(refusal: Refusal) -> Box<Diagnostic> {
     let help = match &refusal {
-        Refusal::Singular | Refusal::Undecided(_) | Refusal::NoSelection(_) => {
+        Refusal::Singular
+        | Refusal::StructureFails
+        | Refusal::Undecided(_)
+        | Refusal::NoSelection(_) => {
             "begin at another time with --from, or with other start values"
         }
         Refusal::TooLarge

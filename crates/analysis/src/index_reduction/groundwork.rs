@@ -70,7 +70,7 @@ impl<'a> Groundwork<'a> {
         let found = if holds {
             Ok((structure.clone(), None))
         } else {
-            repaired_structure(&part.repair)
+            repaired_structure(&part.repair, judgement.verdict == PointVerdict::Regular)
         };
         let found = found.and_then(|(structure, repaired)| {
             let promised = structure.n_degrees_of_freedom();
@@ -293,12 +293,16 @@ impl<'a> Groundwork<'a> {
 }
 
 /// What a repair made of a structure that does not hold at the point.
-fn repaired_structure(repair: &RepairPart) -> Result<(Structure, Option<Box<Repaired>>), Refusal> {
+fn repaired_structure(
+    repair: &RepairPart,
+    has_index: bool,
+) -> Result<(Structure, Option<Box<Repaired>>), Refusal> {
     match repair {
         RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired) => {
             Ok((repaired.structure().clone(), Some(repaired.clone())))
         }
-        // The pattern is right in general, so it is the point that is special.
+        // The pattern is right in general: the point is special, or all of the solution is.
+        RepairPart::NotNeeded if has_index => Err(Refusal::StructureFails),
         RepairPart::NotNeeded => Err(Refusal::Singular),
         RepairPart::Failed(because) => Err(Refusal::Undecided(format!(
             "the structure misleads and was not repaired: {because}"

@@ -26,6 +26,8 @@ pub enum Refusal {
     NoPoint(NoPoint),
     /// The point is singular: no index exists there.
     Singular,
+    /// An index exists at the point, but not by the structure: the solution stays where a block of the system Jacobian is singular.
+    StructureFails,
     /// What the model is at the point was not decided.
     Undecided(String),
     /// No derivatives could be selected.
@@ -57,6 +59,9 @@ impl Refusal {
             Self::NoPoint(NoPoint::TooLarge { .. }) => "reduce a smaller version of the model",
             Self::NoPoint(_) => "give start values closer to a solution",
             Self::Singular => "choose another time with --at, or other start values",
+            Self::StructureFails => {
+                "divide equations by factors of unknowns that never vanish, and remove multiples of equations from others; `daelight solve` runs the model as it is"
+            }
             Self::Undecided(_) | Self::NoSelection(_) => {
                 "`daelight analyze` shows what is unclear; choose another point with --at"
             }
@@ -101,6 +106,10 @@ impl fmt::Display for Refusal {
                 "no consistent point was found, so the structure cannot be judged"
             ),
             Self::Singular => write!(f, "the point is singular: no index exists there"),
+            Self::StructureFails => write!(
+                f,
+                "the structure of the equations tells nothing here: the solution stays where a block of the system Jacobian is singular"
+            ),
             Self::Undecided(because) => write!(f, "the index at the point is undecided: {because}"),
             Self::NoSelection(NoSelection::Singular { block, pivot }) => write!(
                 f,

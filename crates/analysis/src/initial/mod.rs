@@ -13,6 +13,7 @@ mod jet;
 mod known;
 mod newton;
 mod order;
+mod rewritten;
 mod rows;
 mod sides;
 mod sparse;
@@ -23,12 +24,13 @@ pub use finder::Finder;
 pub use homotopy::{Followed, follow};
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
+pub(crate) use rewritten::by_rewriting;
 pub(crate) use sides::pin_branches;
 pub use sides::{Pin, SideChoice, Spot};
 
 use crate::System;
 use crate::structure::Structure;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most rows of a dense array; above, only sparse structure helps.
 pub const MAX_DENSE_ROWS: usize = 1200;
@@ -212,7 +214,12 @@ pub fn consistent_point(
     offsets: Option<StageOffsets<'_>>,
     request: &Request,
 ) -> Result<ConsistentPoint, NoPoint> {
-    Finder::new(system, offsets, request.time, request.order).closest(request)
+    let began = Instant::now();
+    let found = Finder::new(system, offsets, request.time, request.order).closest(request);
+    found.or_else(|end| {
+        let left = request.budget.saturating_sub(began.elapsed());
+        by_rewriting(system, request, &end, left).ok_or(end)
+    })
 }
 
 /// The same where a run begins: if the search fails, `homotopy` is followed from the simplified equations to the actual ones.

@@ -2,6 +2,7 @@
 //!
 //! Every command that has to decide asks [`Judgement::new`]; [`crate::passport`] only shows what was decided.
 
+mod ahead;
 mod condition;
 mod freedom;
 mod numerical;
@@ -15,6 +16,7 @@ pub use structural::StructuralPart;
 pub use verdict::PointVerdict;
 
 use crate::System;
+use crate::dae::Regularity;
 use crate::decide::Outcome;
 use crate::edge::{Edge, edges};
 use crate::initial::{
@@ -25,6 +27,7 @@ use crate::outcome::{Because, Indices};
 use crate::singular_loci::{Determinants, Source};
 use crate::stall::stall_is_singular;
 use crate::structure::StructurallySingular;
+use ahead::leaves_the_set;
 use freedom::freedom_is_real;
 use numerical::numerical_part;
 use std::time::Instant;
@@ -195,8 +198,28 @@ impl<'a> Judgement<'a> {
             let edges = edges(system, judgement.request.time, &point.jet);
             judgement.lie_on(edges);
         }
+        judgement.look_ahead();
         judgement.ask_determinants();
         judgement
+    }
+
+    /// Ranks along a jet inside a singular set are no evidence where the solution leaves it.
+    fn look_ahead(&mut self) {
+        let (PointVerdict::Regular, Ok(point), Ok(numbers)) =
+            (&self.verdict, &self.point, &self.numerical)
+        else {
+            return;
+        };
+        let is_singular =
+            |part: &StructuralPart| matches!(part.regularity, Regularity::SingularHere(_));
+        if !self.structure().is_some_and(is_singular) {
+            return;
+        }
+        let unit = numbers.decision.scaling.time;
+        if leaves_the_set(self.system, point, &self.request, unit, self.deadline) {
+            self.verdict = PointVerdict::Singular { kind: numbers.kind };
+            self.n_differentiations = usize::MAX;
+        }
     }
 
     /// Takes note of expressions at the edge of their domain, which make the point singular.

@@ -13,13 +13,13 @@ pub use freedom::Freedom;
 
 use crate::System;
 use crate::chain::Kind;
-use crate::dae::{Regularity, beside};
+use crate::dae::{Regularity, RepairPart, beside};
 use crate::edge::{Edge, edges};
 use crate::initial::{
     ArrayFault, Closeness, ConsistentPoint, Finder, Followed, NoPoint, Obstacle, Request, Row,
-    StageOffsets, TaylorJet, follow, nominal,
+    StageOffsets, TaylorJet, by_rewriting, follow, nominal,
 };
-use crate::judgement::{Judgement, MAX_NUMERICAL, PointVerdict};
+use crate::judgement::{Judgement, MAX_NUMERICAL, PointVerdict, StructuralPart};
 use crate::passport::Passport;
 use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
@@ -254,6 +254,16 @@ enum Strictness {
     Regular,
 }
 
+/// What a point is to a start.
+enum Ground {
+    /// Nothing is against it.
+    Regular,
+    /// A block of the system Jacobian is singular there and all along the solution, which has an index: ranks tell what is free, offsets do not.
+    Kept,
+    /// It is singular.
+    Singular(Box<SingularStart>),
+}
+
 struct Search<'s> {
     system: &'s System,
     /// The structure, where its system Jacobian is not singular everywhere.
@@ -359,16 +369,25 @@ impl Search<'_> {
         let point = match finder.closest(&request) {
             Ok(point) => point,
             Err(first) if self.out_of_time() => return self.missing(&finder, first),
-            Err(first) => match self.without_point(&mut finder, &request, bare, first) {
-                Ok(point) => point,
-                Err(outcome) => return outcome,
+            Err(first) => match self.by_rewriting(&mut finder, &request, &first) {
+                Some(outcome) => return outcome,
+                None => match self.without_point(&mut finder, &request, bare, first) {
+                    Ok(point) => point,
+                    Err(outcome) => return outcome,
+                },
             },
         };
-        if let Some(singular) = self.singular(&mut finder, &request, &point.jet, strictness) {
+        let ground = self.ground(&mut finder, &request, &point.jet, strictness);
+        if let Ground::Singular(singular) = ground {
             return Outcome::Singular(singular);
         }
         // Degrees of freedom and free unknowns are then read off the array, not off the offsets.
-        if finder.structure_fails() && !finder.is_large() && strictness == Strictness::Usual {
+        let fails = finder.structure_fails() || matches!(ground, Ground::Kept);
+        if fails
+            && self.structure.is_some()
+            && !finder.is_large()
+            && strictness == Strictness::Usual
+        {
             let search = Search {
                 structure: None,
                 ..*self
@@ -386,6 +405,38 @@ impl Search<'_> {
             point,
             conditions,
         )))
+    }
+
+    /// The start that rewritten equations lead to, where those of the model have no order to be solved in.
+    fn by_rewriting(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        end: &NoPoint,
+    ) -> Option<Outcome> {
+        if request.guess != self.request.guess {
+            return None;
+        }
+        let point = by_rewriting(self.system, request, end, self.remaining())?;
+        if point.jet.values() == request.guess {
+            return None;
+        }
+        let ground = self.ground(finder, request, &point.jet, Strictness::Usual);
+        if let Ground::Singular(singular) = ground {
+            return Some(Outcome::Singular(singular));
+        }
+        let search = Search {
+            structure: None,
+            ..*self
+        };
+        match search.at(request.time, point.jet.values(), Strictness::Usual) {
+            Outcome::Found(mut start) => {
+                start.point.distance = point.distance;
+                start.point.closeness = point.closeness;
+                Some(Outcome::Found(start))
+            }
+            _ => None,
+        }
     }
 
     /// What it means that the first search found nothing: a point all the same, where conditions are more than needed and agree, or why
@@ -652,24 +703,41 @@ impl Search<'_> {
         jet: &TaylorJet,
         strictness: Strictness,
     ) -> Option<Box<SingularStart>> {
+        match self.ground(finder, request, jet, strictness) {
+            Ground::Singular(singular) => Some(singular),
+            Ground::Regular | Ground::Kept => None,
+        }
+    }
+
+    /// What a point is to a start.
+    fn ground(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        jet: &TaylorJet,
+        strictness: Strictness,
+    ) -> Ground {
         let edges = edges(self.system, request.time, jet);
         let standing = || self.system.dae().standing_at(request.time, jet);
-        let is_singular = match self.structure {
+        let fails = match self.system.dae().sound() {
             _ if !edges.is_empty() => true,
             Some(_) => matches!(standing(), Some(Regularity::SingularHere(_))),
             None => false,
         };
         let is_suspicious =
-            is_singular || (self.structure.is_none() && self.ranks_change(finder, request, jet));
+            fails || (self.structure.is_none() && self.ranks_change(finder, request, jet));
         let n = self.system.equations().n_unknowns();
         if !is_suspicious || n > MAX_NUMERICAL || self.out_of_time() {
-            return None;
+            return Ground::Regular;
         }
         let request = Request {
             budget: self.remaining(),
             ..request.clone()
         };
         let judgement = Judgement::new(self.system, &request);
+        // What a repair cures was singular along all solutions, and says nothing of this point.
+        let is_cured = |part: &StructuralPart| matches!(part.repair, RepairPart::Repaired(_));
+        let is_singular = fails && !judgement.structure().is_some_and(is_cured);
         let kind = match &judgement.verdict {
             PointVerdict::Singular { kind } => *kind,
             // The solution may stay in the singular set, where the model is of another kind and has an index again.
@@ -678,18 +746,22 @@ impl Search<'_> {
                     if indices.differentiation_index.is_some()
                         && strictness == Strictness::Usual =>
                 {
-                    return None;
+                    return match fails {
+                        true => Ground::Kept,
+                        false => Ground::Regular,
+                    };
                 }
                 _ if is_singular => None,
-                _ => return None,
+                _ => return Ground::Regular,
             },
             PointVerdict::Unknown { .. } if is_singular => None,
-            PointVerdict::Unknown { .. } => return None,
+            PointVerdict::Unknown { .. } if fails => return Ground::Kept,
+            PointVerdict::Unknown { .. } => return Ground::Regular,
         };
         let passport = Passport::of(judgement);
         let locus = passport.nearest_locus(self.system, request.time, jet);
         let locus = locus.filter(|(_, distance)| *distance < ON_LOCUS);
-        Some(Box::new(SingularStart {
+        Ground::Singular(Box::new(SingularStart {
             locus: locus.map(|(locus, _)| locus.clone()),
             passport,
             kind,

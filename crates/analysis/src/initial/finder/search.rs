@@ -858,22 +858,27 @@ impl<'f, 'a> Search<'f, 'a> {
         self.minimise(selection, &target)
     }
 
-    /// The same on all rows of the array, without ranks of guesses, where ranks of matrices may be hard to tell: a step that
-    /// loses the rows is taken back.
+    /// The same on all rows of the array. Where ranks of matrices are hard to tell, a step can lose its rows and is taken back: then all
+    /// differentiated unknowns count alike.
     fn approach_whole(&mut self, whole: &Selection) -> Result<Closeness, NoPoint> {
         let before = self.jet.clone();
-        let target = self.target_of_differentiated();
-        let mut closeness = self.minimise(whole, &target)?;
-        if closeness == Closeness::Closest {
-            closeness = self.approach_unseen(whole)?;
+        for by_rank in [true, false] {
+            let found = match by_rank {
+                true => self.approach(whole, None)?,
+                false => self.minimise(whole, &self.target_of_differentiated())?,
+            };
+            let closeness = match found {
+                Closeness::Closest => self.approach_unseen(whole)?,
+                other => other,
+            };
+            let residuals = self.finder.residuals(&whole.rows, &self.jet);
+            let kept = residuals.is_some_and(|rows| rows.iter().all(|row| row.0 <= HOLDS));
+            if kept && (closeness == Closeness::Closest || !by_rank) {
+                return Ok(closeness);
+            }
+            self.jet = before.clone();
         }
-        let residuals = self.finder.residuals(&whole.rows, &self.jet);
-        let kept = residuals.is_some_and(|rows| rows.iter().all(|row| row.0 <= HOLDS));
-        if !kept {
-            self.jet = before;
-            closeness = Closeness::Stopped;
-        }
-        Ok(closeness)
+        Ok(Closeness::Stopped)
     }
 
     /// What the distance does not see becomes as close to the guess as it can, section 3 of `docs/theory/initial.md`.
