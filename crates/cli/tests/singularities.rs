@@ -625,3 +625,65 @@ fn a_solution_at_rest_that_others_leave_is_told_to_be_one_of_several() {
         }
     }
 }
+
+/// (t - c) x' = lambda (x - q) solved for x': the quotient is where all solutions meet, as the determinant is where it is a product.
+#[test]
+fn families_that_meet_at_a_denominator_are_told() {
+    let mut random = Random(67);
+    let mut unresolved = 0;
+    for case in 0..24 {
+        let (c, q) = (random.between(0.5, 1.5), random.between(-1.0, 1.0));
+        let lambda: f64 = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0][case % 6];
+        let start = q + random.between(0.3, 2.0) * [1.0, -1.0][case % 2];
+        let more = random.between(0.5, 2.0);
+        // Beside the multiple of x, nothing, or a power that makes it logarithmic.
+        let power = match case / 6 % 2 == 1 && lambda.fract() == 0.0 {
+            true => format!(" + {more}*d^{lambda}"),
+            false => String::new(),
+        };
+        let (clock, time) = match case % 3 {
+            0 => ("", "time"),
+            _ => ("der(s) = 1;", "s"),
+        };
+        let declared = if clock.is_empty() {
+            String::new()
+        } else {
+            state("s", 0.0)
+        };
+        let text = model(
+            &format!("{} {declared} Real d;", state("x", start)),
+            &format!("{clock} d = {time} - ({c}); der(x) = ({lambda}*(x - ({q})){power})/d;"),
+        );
+        for method in ["auto", METHODS[case % 3]] {
+            let rtol = ["1e-4", "1e-6", "1e-8"][case / 2 % 3];
+            let on = ["stop", "continue"][case % 2];
+            let asked = [
+                "--to",
+                "2.3",
+                "--rtol",
+                rtol,
+                "--on-singularity",
+                on,
+                "--method",
+                method,
+            ];
+            let (code, found) = solve(&text, &asked);
+            let label = format!("case {case}, {asked:?}: {found}\n{text}");
+            assert_eq!(code, 3, "{label}");
+            let last = found["singularities"]
+                .as_array()
+                .and_then(|all| all.last())
+                .expect(&label);
+            match last["nature"].as_str().expect(&label) {
+                "family" | "branch" => {}
+                "unresolved" => unresolved += 1,
+                _ => panic!("{label}"),
+            }
+            assert!(
+                (last["time"].as_f64().expect(&label) - c).abs() < 1e-4,
+                "{label}"
+            );
+        }
+    }
+    assert!(unresolved <= 2, "{unresolved} of 48");
+}

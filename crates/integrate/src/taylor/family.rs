@@ -1,6 +1,7 @@
 //! Whether neighbouring solutions run into the same singular point, (R14) of `docs/theory/runs.md`.
 
 use super::Taylor;
+use crate::arguments::Argument;
 use crate::monitor::Zero;
 use crate::tolerances::{FAMILY, FAMILY_AGREES, FAMILY_ASIDE, FAMILY_PLACES};
 use crate::trajectory::shift;
@@ -9,9 +10,11 @@ use crate::trajectory::shift;
 const N_ROUNDS: usize = 4;
 
 impl Taylor<'_> {
-    /// Whether infinitely many solutions run into a zero of a determinant ahead.
+    /// Whether infinitely many solutions run into a zero of a determinant or of a denominator ahead.
     pub(super) fn is_family(&mut self, zero: Zero) -> bool {
-        self.monitor.block(zero.quantity).is_some()
+        // Beyond an edge there is nothing to go on with in any case.
+        let argument = self.monitor.argument(zero.quantity);
+        !argument.is_some_and(Argument::is_edge)
             && self.stages.problem().structure().n_degrees_of_freedom() > 0
             && self
                 .exponent(zero)
