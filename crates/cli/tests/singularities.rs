@@ -687,3 +687,54 @@ fn families_that_meet_at_a_denominator_are_told() {
     }
     assert!(unresolved <= 2, "{unresolved} of 48");
 }
+
+/// ((t - c)^2 + e^2) x' = (t - c) x: x keeps its sign, or the run says that it did not get past.
+#[test]
+fn narrow_misses_of_a_coefficient_are_not_stepped_over() {
+    let mut random = Random(73);
+    for case in 0..40 {
+        let e = 10f64.powf(random.between(-6.5, -3.0));
+        let c = random.between(0.5, 1.5);
+        let start = random.between(0.5, 1.5) * [1.0, -1.0][case % 2];
+        // What cancels beside it leaves rounding, which the series do not come through.
+        let (declared, beside) = match case % 3 {
+            0 => (", a, b", ("+ a - 2*b", "a = 2*b; a + b = 3*cos(s);")),
+            _ => ("", ("", "")),
+        };
+        let text = model(
+            &format!(
+                "{} {} Real n{declared};",
+                state("s", 0.0),
+                state("x", start)
+            ),
+            &format!(
+                "der(s) = 1; n = s - {c}; ({e}^2 + n^2)*der(x) {} = n*x; {}",
+                beside.0, beside.1
+            ),
+        );
+        let method = ["radau", "bdf", "auto", "taylor"][case / 2 % 4];
+        let rtol = ["1e-10", "1e-8"][case % 2];
+        let asked = [
+            "--to",
+            "2.2",
+            "--method",
+            method,
+            "--rtol",
+            rtol,
+            "--on-singularity",
+            "continue",
+        ];
+        let (code, found) = solve(&text, &asked);
+        let last = found["singularities"].as_array().and_then(|all| all.last());
+        let passed = last.is_some_and(|last| last["nature"] == "removable");
+        assert!(!passed, "{asked:?} e = {e}: {found}\n{text}");
+        if code == 0 && found["reliable_until"].is_null() {
+            let x = found["final"]["x"].as_f64().expect("a value");
+            let wanted = start * (2.2 - c).hypot(e) / c.hypot(e);
+            assert!(
+                (x - wanted).abs() < 0.05,
+                "{asked:?} e = {e}: {x}, not {wanted}\n{text}"
+            );
+        }
+    }
+}

@@ -99,13 +99,20 @@ impl Course<'_> {
         if let Some(zero) = self.monitor.look_ahead(expansion, h, false) {
             return Some(Event::Zero(zero));
         }
-        let loud = self.is_loud(target);
         let missed = self.monitor.near_misses.iter();
-        if let Some(near) = missed
+        let narrow = missed
             .copied()
-            .find(|near| loud && near.longest_step(near.time) < h.abs())
-        {
-            return Some(Event::NearMiss(near));
+            .find(|near| near.longest_step(near.time) < h.abs());
+        if let Some(near) = narrow {
+            // One that the series did not come past is passed in steps that see it, and is known better then.
+            let known = self.beside.filter(|known| {
+                let around = 0.1 * (known.time - self.time).abs();
+                (near.time - known.time).abs() <= known.width.max(around)
+            });
+            if known.is_none() {
+                return Some(Event::NearMiss(near));
+            }
+            self.beside = Some(near);
         }
         let changed = self
             .monitor

@@ -128,8 +128,9 @@ impl Course<'_> {
                 match self.consult(from, far) {
                     Handed::Over(stop) => return Some(stop),
                     Handed::Passed => {}
-                    // The method's own error test is left to see it.
+                    // The method passes it in steps of its own that see it.
                     Handed::Refused => {
+                        self.beside = Some(near);
                         self.quiet_until = near.time + self.direction * near.width;
                     }
                 }

@@ -300,6 +300,9 @@ impl Course<'_> {
         let before = *stepper.statistics();
         let mut failures = stiff::Failures::default();
         let forced = self.longest_forced().unwrap_or(f64::INFINITY);
+        let forced = self
+            .beside
+            .map_or(forced, |near| forced.min(near.longest_step(self.time)));
         let mut longest = 0.0f64;
         let (step, to) = loop {
             let most = self.longest_piece.unwrap_or(f64::INFINITY).min(forced);

@@ -247,6 +247,8 @@ struct Course<'p> {
     checkpoints: Vec<Checkpoint>,
     /// Until then neither forecasts nor switches call for the series: they were asked in vain.
     quiet_until: f64,
+    /// A near miss that the series did not come past: steps beside it are short, (R11).
+    beside: Option<NearMiss>,
     n_rescues: usize,
     /// Switches in a row at one and the same time.
     n_at_once: usize,
@@ -310,6 +312,7 @@ impl<'p> Course<'p> {
             n_unchecked: 0,
             checkpoints: Vec::new(),
             quiet_until: time,
+            beside: None,
             n_rescues: 0,
             n_at_once: 0,
             n_refused: 0,
