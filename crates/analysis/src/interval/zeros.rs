@@ -45,10 +45,12 @@ pub(super) fn zeros(
             }
         } else if left[1] * right[1] < 0.0 && left[0] * left[1] < 0.0 {
             let place = bisect(&mut |t| function(t).map(|s| s[1]), t[0], t[1], left[1]);
-            let Some([value, ..]) = function(place) else {
+            let Some([value, _, bend]) = function(place) else {
                 continue;
             };
-            if value.abs() <= HOLDS * largest {
+            // A least value is a pair of complex zeros, (value/bend)^(1/2) beside the place: the range of cosh(t/w)^2 says nothing of 1.
+            let aside = HOLDS * (to - from).powi(2) * bend.abs();
+            if value.abs() <= aside.min(HOLDS * largest) {
                 found.push(place);
             } else if value * left[0] < 0.0 {
                 // Two zeros between two samples, one on each side of the extreme value.
@@ -120,6 +122,33 @@ mod tests {
             for (found, expected) in found.iter().zip(&expected) {
                 assert!((found - expected).abs() < 1e-11, "{found} {expected}");
             }
+        }
+    }
+
+    /// What is least at 1 is no zero, however large it is elsewhere; one less it is.
+    #[test]
+    fn least_values_are_no_zeros() {
+        for k in 1..200 {
+            let middle = (f64::from(k) * 0.618_034).fract();
+            let width = 0.1 * 0.97_f64.powi(k);
+            let power = 1 + k % 4;
+            let f = |t: f64, floor: f64| {
+                // (1 + u^2)^power, with its rate and half its second derivative.
+                let (u, n) = ((t - middle) / width, f64::from(power));
+                let base = 1.0 + u * u;
+                let rate = 2.0 * n * u * base.powi(power - 1) / width;
+                let second = base.powi(power - 1) + 2.0 * (n - 1.0) * u * u * base.powi(power - 2);
+                Some([base.powi(power) - floor, rate, n * second / width.powi(2)])
+            };
+            assert!(
+                zeros(|t| f(t, 0.0), 0.0, 1.0).is_empty(),
+                "{middle} {width}"
+            );
+            let found = zeros(|t| f(t, 1.0), 0.0, 1.0);
+            assert!(
+                found.len() == 1 && (found[0] - middle).abs() < 1e-6 * width,
+                "{found:?} {middle} {width}"
+            );
         }
     }
 
