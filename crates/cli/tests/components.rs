@@ -567,6 +567,46 @@ fn couplings_raise_the_index() {
     }
 }
 
+/// Truths and whole numbers of a component that nothing needs, of a length that nothing else needs.
+#[test]
+fn what_is_shown_may_read_what_is_set_aside() {
+    let text = "model Host
+      model Probe
+        Real x, y;
+        Real length = sqrt(x^2 + y^2);
+        Boolean is_far = noEvent(length > 0.5);
+        Integer zone = if noEvent(length > 0.7) then 2 else 1;
+      end Probe;
+      Probe p;
+      Real s(start = 0, fixed = true);
+    equation
+      der(s) = 1;  p.x = 0.6*s;  p.y = 0.8*s;
+    end Host;";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("host.mo");
+    std::fs::write(&path, text).expect("a file");
+    let path = path.to_str().expect("a path");
+    let loaded = daelight::load(path, &Default::default()).expect("a text");
+    let model = loaded.model.expect("a model");
+    let system = daelight::system(&model).expect("a system");
+    let Ok(solution) = daelight::solve(&system, &SolveOptions::default()) else {
+        panic!("no run");
+    };
+    let times = [0.25, 0.6, 0.9];
+    let (names, rows) = daelight::samples(&system, &solution, &times).expect("values");
+    let column = |name: &str| names.iter().position(|known| known == name).expect(name);
+    let wanted = ["p.length", "p.is_far", "p.zone"].map(column);
+    for ((_, row), truth) in rows
+        .iter()
+        .zip([[0.25, 0.0, 1.0], [0.6, 1.0, 1.0], [0.9, 1.0, 2.0]])
+    {
+        let found = wanted.map(|at| row[at]);
+        let apart = |(a, b): (f64, f64)| (a - b).abs();
+        let error = found.into_iter().zip(truth).map(apart).fold(0.0, f64::max);
+        assert!(error < 1e-6, "{found:?} for {truth:?}");
+    }
+}
+
 /// Every example has a test above, a description, and times of its own.
 /// Signals on buses, declared and not, through sub-buses and arrays of components: the same run as with plain connections.
 #[test]

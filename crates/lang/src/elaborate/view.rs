@@ -25,6 +25,7 @@ impl Elaborator<'_> {
             return;
         }
         self.show_settled();
+        let n_settled = self.views.len();
         let mut found = self.not_needed();
         // Those set aside first need those set aside later.
         let mut chosen: HashSet<usize> = HashSet::new();
@@ -49,6 +50,12 @@ impl Elaborator<'_> {
                 value,
             });
         }
+        // A truth that nothing needs may tell of a length that nothing else needs.
+        let settled: Vec<ExprId> = self.views[..n_settled].iter().map(|v| v.value).collect();
+        let settled = self.put_in(&settled, &values);
+        for (view, value) in self.views.iter_mut().zip(settled) {
+            view.value = value;
+        }
         let gone: HashSet<usize> = found.iter().map(|aside| aside.equation).collect();
         let mut at = 0;
         self.equations.retain(|_| {
@@ -69,9 +76,10 @@ impl Elaborator<'_> {
                     .map(|variable| variable.name.clone()),
             );
         }
-        for entry in 0..self.entries.len() {
-            let variable = self.entries[entry].variable.clone();
-            let State::Ready(value) = &self.entries[entry].state else {
+        let mut settled: Vec<(String, Type, ExprId)> = Vec::new();
+        for entry in &self.entries {
+            let variable = &entry.variable;
+            let State::Ready(value) = &entry.state else {
                 continue;
             };
             let (Some(ty), dims) = (value.ty(), value.dims().to_vec()) else {
@@ -80,13 +88,17 @@ impl Elaborator<'_> {
             if ty == Type::Real || variable.is_known() {
                 continue;
             }
-            let elements = value.elements().to_vec();
-            let elements = self.with_held(&elements);
-            for (position, value) in elements.into_iter().enumerate() {
-                let name = element_name(&variable.name, &dims, position);
-                if !self.reads_what_is_gone(value) && listed.insert(name.clone()) {
-                    self.views.push(View { name, ty, value });
-                }
+            for (position, &value) in value.elements().iter().enumerate() {
+                settled.push((element_name(&variable.name, &dims, position), ty, value));
+            }
+        }
+        // All at once: they share most of what they are made of.
+        let values: Vec<ExprId> = settled.iter().map(|view| view.2).collect();
+        let values = self.with_held(&values);
+        let gone = self.reading_what_is_gone(&values);
+        for ((name, ty, _), value) in settled.into_iter().zip(values) {
+            if !gone.contains(&value) && listed.insert(name.clone()) {
+                self.views.push(View { name, ty, value });
             }
         }
     }
@@ -109,11 +121,21 @@ impl Elaborator<'_> {
         })
     }
 
-    /// Whether an expression reads an unknown that was dropped.
-    fn reads_what_is_gone(&mut self, expr: ExprId) -> bool {
+    /// The expressions below these that read an unknown that was dropped.
+    fn reading_what_is_gone(&mut self, roots: &[ExprId]) -> HashSet<ExprId> {
         let n = self.unknowns.len();
-        let unknowns = self.unknowns_in(&[expr]);
-        unknowns.into_iter().any(|(unknown, _)| unknown >= n)
+        let mut gone: HashSet<ExprId> = HashSet::new();
+        for &id in self.walker.reachable(&self.graph, roots) {
+            let is_gone = self.graph.as_symbol(id).is_some_and(|symbol| {
+                let symbol = self.symbols.get(symbol);
+                matches!(symbol, Symbol::Unknown { unknown, .. } if unknown >= n)
+            });
+            let mut arguments = self.graph.node(id).arguments();
+            if is_gone || arguments.any(|argument| gone.contains(&argument)) {
+                gone.insert(id);
+            }
+        }
+        gone
     }
 
     /// Whether an expression contains an operation on what changes that has no value, or no derivative, in some place.
