@@ -607,6 +607,79 @@ fn what_is_shown_may_read_what_is_set_aside() {
     }
 }
 
+/// A value for an array of records reaches the fields of arrays inside its elements.
+#[test]
+fn values_of_arrays_of_records_reach_their_inner_arrays() {
+    let text = "model Host
+      record Pair  Real r; end Pair;
+      record Cell  Real q = 7;  Pair pairs[2]; end Cell;
+      record Stack  Cell cells[2, 3]; end Stack;
+      block Pack  parameter Stack data;  Real y[2, 3, 2], q[2, 3];
+      equation
+        for i in 1:2 loop  for j in 1:3 loop
+          q[i, j] = data.cells[i, j].q;
+          for k in 1:2 loop  y[i, j, k] = data.cells[i, j].pairs[k].r; end for;
+        end for;  end for;
+      end Pack;
+      parameter Cell a = Cell(pairs = {Pair(1), Pair(2)}), b = Cell(q = 8, pairs = {Pair(3), Pair(4)});
+      Pack p(data = Stack(cells = {{if k == 2 and m == 3 then b else a for m in 1:3} for k in 1:2}));
+    end Host;";
+    let found = &of_text(text, &[0.0, 1.0])[1];
+    for (i, j) in (1..=2).flat_map(|i| (1..=3).map(move |j| (i, j))) {
+        let [q, first, second] = match (i, j) {
+            (2, 3) => [8.0, 3.0, 4.0],
+            _ => [7.0, 1.0, 2.0],
+        };
+        assert_eq!(found[&format!("p.q[{i},{j}]")], q);
+        assert_eq!(found[&format!("p.y[{i},{j},1]")], first);
+        assert_eq!(found[&format!("p.y[{i},{j},2]")], second);
+    }
+}
+
+/// Records are compared, and raised to powers, by the operators of their class; a number beside one goes through its constructor.
+#[test]
+fn records_bring_their_own_comparisons_and_powers() {
+    let text = "model Host
+      operator record Dual
+        Real a, b;
+        encapsulated operator 'constructor'
+          function fromReal import Host.Dual; input Real a; input Real b = 0; output Dual d(a = a, b = b); algorithm end fromReal;
+        end 'constructor';
+        encapsulated operator function '==' import Host.Dual; input Dual u; input Dual v; output Boolean same;
+          algorithm same := u.a == v.a and u.b == v.b; end '==';
+        encapsulated operator function '<>' import Host.Dual; input Dual u; input Dual v; output Boolean other;
+          algorithm other := u.a <> v.a or u.b <> v.b; end '<>';
+        encapsulated operator function '^' import Host.Dual; input Dual u; input Dual n; output Dual power;
+          algorithm power := Dual(u.a^n.a, n.a*u.a^(n.a - 1)*u.b); end '^';
+        encapsulated operator function '*' import Host.Dual; input Dual u; input Dual v; output Dual product;
+          algorithm product := Dual(u.a*v.a, u.a*v.b + u.b*v.a); end '*';
+        encapsulated operator function '+' import Host.Dual; input Dual u; input Dual v; output Dual sum;
+          algorithm sum := Dual(u.a + v.a, u.b + v.b); end '+';
+      end Dual;
+      Dual u[2] = {Dual(time, 1), Dual(2, time)}, each_one[2] = u.*u, dot = u*u;
+      parameter Dual d = Dual(1.7, 1)^3;
+      parameter Boolean same = Dual(2) == 2;
+      parameter Boolean other = Dual(2, 1) <> 2;
+      Real x = d.a, y = d.b, z = if same and other then 1 else 0;
+    end Host;";
+    let found = &of_text(text, &[0.0, 1.0])[1];
+    let truths = [("x", 1.7_f64.powi(3)), ("y", 3.0 * 1.7 * 1.7), ("z", 1.0)];
+    // At t = 1: the squares of 1 + e and 2 + e.
+    let squares = [
+        ("each_one[1].b", 2.0),
+        ("each_one[2].a", 4.0),
+        ("dot.a", 5.0),
+        ("dot.b", 6.0),
+    ];
+    for (name, truth) in truths.into_iter().chain(squares) {
+        assert!(
+            (found[name] - truth).abs() < 1e-12,
+            "{name} = {}",
+            found[name]
+        );
+    }
+}
+
 /// Every example has a test above, a description, and times of its own.
 /// Signals on buses, declared and not, through sub-buses and arrays of components: the same run as with plain connections.
 #[test]

@@ -38,7 +38,8 @@ impl<'a> Elaborator<'a> {
                 result = Value::Text(format!("{a}{b}").into());
                 continue;
             }
-            if let Some(value) = self.overloaded(link.op, &result, &operand, start.to(span))? {
+            let word = (link.op, link.elementwise);
+            if let Some(value) = self.overloaded(word, &result, &operand, start.to(span))? {
                 result = value;
                 continue;
             }
@@ -191,6 +192,9 @@ impl<'a> Elaborator<'a> {
     ) -> Checked<Value> {
         let a = self.eval(base)?;
         let b = self.eval(exponent)?;
+        if let Some(value) = self.operated("^", &a, &b, span)? {
+            return Ok(value);
+        }
         self.require_type(&a, Type::Real, self.ast.span(base))?;
         self.require_type(&b, Type::Real, self.ast.span(exponent))?;
         let fits = a.dims() == b.dims() || a.dims().is_empty() || b.dims().is_empty();

@@ -171,7 +171,7 @@ impl<'a> Elaborator<'a> {
     /// An operator of records: the function that the class of one side defines for it.
     pub(super) fn overloaded(
         &mut self,
-        op: Arithmetic,
+        (op, elementwise): (Arithmetic, bool),
         a: &Value,
         b: &Value,
         span: Span,
@@ -186,41 +186,53 @@ impl<'a> Elaborator<'a> {
         if let Value::List(list) = a
             && matches!(list.items.first(), Some(Value::Record(_)))
         {
-            return self.overloaded_list(op, a, b, span);
+            return self.overloaded_list((op, elementwise), a, b, span);
         }
         if let Value::List(list) = b
             && matches!(list.items.first(), Some(Value::Record(_)))
         {
-            return self.overloaded_list(op, a, b, span);
+            return self.overloaded_list((op, elementwise), a, b, span);
         }
         if !a.dims().is_empty() || !b.dims().is_empty() {
             let is_record = |value: &Value| matches!(value, Value::Record(_));
             if is_record(a) || is_record(b) {
-                return self.overloaded_list(op, a, b, span);
+                return self.overloaded_list((op, elementwise), a, b, span);
             }
             return Ok(None);
         }
+        self.operated(word, a, b, span)
+    }
+
+    /// The same for an operator by its word, of two records or a record and a number.
+    pub(super) fn operated(
+        &mut self,
+        word: &str,
+        a: &Value,
+        b: &Value,
+        span: Span,
+    ) -> Checked<Option<Value>> {
         let Some(node) = record_node(a).or(record_node(b)) else {
+            return Ok(None);
+        };
+        let Some(function) = self.operator(node, word, 2) else {
             return Ok(None);
         };
         let a = self.as_operand(node, a, span)?;
         let b = self.as_operand(node, b, span)?;
-        match self.operator(node, word, 2) {
-            Some(function) => self.call_with(function, vec![a, b], span).map(Some),
-            None => Ok(None),
-        }
+        self.call_with(function, vec![a, b], span).map(Some)
     }
 
     fn overloaded_list(
         &mut self,
-        op: Arithmetic,
+        (op, elementwise): (Arithmetic, bool),
         a: &Value,
         b: &Value,
         span: Span,
     ) -> Checked<Option<Value>> {
         let (x, y) = (items_of(a), items_of(b));
         // Two vectors multiply to the sum of their products.
-        let is_dot = op == Arithmetic::Mul && a.dims().len() == 1 && a.dims() == b.dims();
+        let is_dot =
+            op == Arithmetic::Mul && !elementwise && a.dims().len() == 1 && a.dims() == b.dims();
         let dims = match a.dims().is_empty() {
             true => b.dims().to_vec(),
             false => a.dims().to_vec(),
@@ -233,7 +245,7 @@ impl<'a> Elaborator<'a> {
         for at in 0..count {
             let first = if a.dims().is_empty() { &x[0] } else { &x[at] };
             let second = if b.dims().is_empty() { &y[0] } else { &y[at] };
-            match self.overloaded(op, first, second, span)? {
+            match self.overloaded((op, elementwise), first, second, span)? {
                 Some(value) => items.push(value),
                 None => return Ok(None),
             }
@@ -241,7 +253,7 @@ impl<'a> Elaborator<'a> {
         if is_dot && let Some((first, rest)) = items.split_first() {
             let mut sum = first.clone();
             for item in rest {
-                match self.overloaded(Arithmetic::Add, &sum, item, span)? {
+                match self.overloaded((Arithmetic::Add, false), &sum, item, span)? {
                     Some(value) => sum = value,
                     None => return Ok(None),
                 }

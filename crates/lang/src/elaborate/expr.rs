@@ -508,6 +508,17 @@ impl<'a> Elaborator<'a> {
             let truth = self.graph.constant(f64::from(u8::from(holds)));
             return Ok(Value::Scalar(Type::Boolean, truth));
         }
+        let word = match op {
+            BinaryOp::Equal => "==",
+            BinaryOp::NotEqual => "<>",
+            BinaryOp::Less => "<",
+            BinaryOp::LessEqual => "<=",
+            BinaryOp::Greater => ">",
+            _ => ">=",
+        };
+        if let Some(value) = self.operated(word, &a, &b, span)? {
+            return Ok(value);
+        }
         // Truth values may be compared with each other.
         let wanted = match a.ty() {
             Some(Type::Boolean) => Type::Boolean,

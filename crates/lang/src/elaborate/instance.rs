@@ -558,13 +558,25 @@ impl<'a> Elaborator<'a> {
                 let span = self.bound_span(whole);
                 let field = self.field(&value, name, span)?;
                 let subs = subscripts_of(whole);
-                // Subscripts that the whole has no dimensions for belong to its field.
-                let is_own = value.dims().is_empty() && field.dims().len() == rank + subs.len();
+                // Subscripts that the whole has no dimensions for belong to its field, and all of them where it has too few.
+                let is_plain = value.dims().is_empty() || self.has_too_few_dims(whole);
+                let is_own = is_plain && field.dims().len() == rank + subs.len();
                 match is_own && !subs.is_empty() {
                     true => self.element_of(&field, subs, span),
                     false => Ok(field),
                 }
             }
+        }
+    }
+
+    /// Whether a value has fewer dimensions than the subscripts that were written outside of it, so that none of them was applied.
+    fn has_too_few_dims(&self, bound: &Bound) -> bool {
+        match bound {
+            Bound::Expr { ast, part, subs } => {
+                let value = self.known_bounds.get(&(*ast, *part));
+                value.is_some_and(|value| value.dims().len() < subs.len())
+            }
+            Bound::Field(whole, _) => self.has_too_few_dims(whole),
         }
     }
 
