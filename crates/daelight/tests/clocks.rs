@@ -71,6 +71,22 @@ fn a_counter_counts_the_ticks() {
     close(&found, &[&[1.0, 1.05], &[6.0, 6.55], &[10.0, 10.95]]);
 }
 
+/// `interval()` without a signal is the interval of the clock of its equation.
+#[test]
+fn an_equation_asks_for_its_own_interval() {
+    let text = "model Sum
+      Real s(start = 0);
+      Real y;
+    equation
+      when Clock(0.1) then
+        s = previous(s) + 2*interval();
+      end when;
+      y = hold(s);
+    end Sum;";
+    let found = values(text, 1.0, &["y"], &[0.05, 0.55, 0.95]);
+    close(&found, &[&[0.2], &[1.2], &[2.0]]);
+}
+
 /// Slower, faster and shifted clocks tick where they should, and with the others where instants agree.
 #[test]
 fn conversions_give_the_last_value_at_their_own_ticks() {

@@ -132,6 +132,7 @@ impl<'a> Elaborator<'a> {
             ("sample" | "hold" | "noClock" | "interval" | "previous" | "firstTick", [_])
             | ("Clock", _) => None,
             ("firstTick", []) => return Ok(Some(self.clock_stand_in(Operator::First, span))),
+            ("interval", []) => return Ok(Some(self.clock_stand_in(Operator::Interval, span))),
             ("subSample" | "superSample", [_]) => Some(Operator::Convert(None)),
             ("subSample" | "superSample" | "shiftSample" | "backSample", [_, rest @ ..]) => {
                 Some(Operator::Convert(self.change(name, rest)?))
