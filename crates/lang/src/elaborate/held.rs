@@ -10,7 +10,7 @@ use crate::hybrid::{ChangedBy, DiscreteVariable, HeldRelation, Hybrid, Rule, Sam
 use crate::model::{Declared, DeclaredKind, Origin, Parameter, Symbol, Type, shorten};
 use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId, Node, SymbolId, UnaryOp};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Unknowns that are formulas of parameters, as far as they were asked for.
 struct Constants {
@@ -421,40 +421,53 @@ impl Elaborator<'_> {
         let nodes = self.walker.reachable(&self.graph, equations).to_vec();
         let all = self.radicands(&nodes);
         let mut found = Vec::new();
-        if all.is_empty() {
-            return found;
-        }
-        for &id in &nodes {
-            let Node::Select(condition, a, b) = self.graph.node(id) else {
+        // Few relations are of any root, and only their branches are looked into.
+        for &relation in &nodes {
+            let Node::Binary(
+                BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual,
+                left,
+                right,
+            ) = self.graph.node(relation)
+            else {
                 continue;
             };
-            for relation in self.walker.reachable(&self.graph, &[condition]).to_vec() {
-                let Node::Binary(
-                    BinaryOp::Less
-                    | BinaryOp::LessEqual
-                    | BinaryOp::Greater
-                    | BinaryOp::GreaterEqual,
-                    left,
-                    right,
-                ) = self.graph.node(relation)
-                else {
-                    continue;
-                };
-                let differences = [self.graph.sub(left, right), self.graph.sub(right, left)];
-                let differences = differences.map(|one| self.without_factors(one));
-                let is_argument =
-                    |all: &BTreeSet<ExprId>| differences.iter().any(|one| all.contains(one));
-                // Few relations are of any root, and only their branches are looked into.
-                if read.contains(&relation) || !is_argument(&all) {
-                    continue;
-                }
+            if all.is_empty() || read.contains(&relation) {
+                continue;
+            }
+            let differences = [self.graph.sub(left, right), self.graph.sub(right, left)];
+            let differences = differences.map(|one| self.without_factors(one));
+            let is_argument =
+                |all: &BTreeSet<ExprId>| differences.iter().any(|one| all.contains(one));
+            if !is_argument(&all) {
+                continue;
+            }
+            for (a, b) in self.chosen_by(relation, &nodes) {
                 let below = self.walker.reachable(&self.graph, &[a, b]).to_vec();
                 if is_argument(&self.radicands(&below)) {
                     found.push(relation);
+                    break;
                 }
             }
         }
         found
+    }
+
+    /// The branches of the choices, among expressions given each after its arguments, whose conditions hold a relation.
+    fn chosen_by(&self, relation: ExprId, nodes: &[ExprId]) -> Vec<(ExprId, ExprId)> {
+        let mut holds: HashSet<ExprId> = HashSet::from([relation]);
+        let mut branches = Vec::new();
+        for &id in nodes {
+            let node = self.graph.node(id);
+            if node.arguments().any(|argument| holds.contains(&argument)) {
+                holds.insert(id);
+            }
+            if let Node::Select(condition, a, b) = node
+                && holds.contains(&condition)
+            {
+                branches.push((a, b));
+            }
+        }
+        branches
     }
 
     /// The arguments of the roots among some expressions, without their factors.
