@@ -738,3 +738,56 @@ fn narrow_misses_of_a_coefficient_are_not_stepped_over() {
         }
     }
 }
+
+/// y^p = k (t - c)^q, or (c - t)^q where p is even and q is odd: solutions end, cross or go on with a broken power at c by the parity of p
+/// and q. Only those that are smooth are told as removable, and nothing goes on where none does, or two.
+#[test]
+fn powers_are_told_as_what_they_are() {
+    let mut random = Random(17);
+    for case in 0..28 {
+        let (p, q) = (2 + case % 4, 1 + case / 4);
+        let (c, k) = (random.between(0.4, 3.0), random.between(0.3, 3.0));
+        let (is_even, is_whole) = (p % 2 == 0, q % p == 0);
+        let (root, start) = match q % 2 == 1 && is_even {
+            true => (format!("({c} - time)"), 1.0),
+            false => (format!("(time - {c})"), if q % 2 == 0 { 1.0 } else { -1.0 }),
+        };
+        let is_smooth = !is_even && is_whole;
+        let texts = [
+            model(
+                &format!("Real y(start = {start});"),
+                &format!("y^{p} = {k}*{root}^{q};"),
+            ),
+            model(
+                &format!("Real u(start = {start}), v(start = {start});"),
+                &format!("(u + v)^{p} = {k}*{root}^{q}; u - v = time;"),
+            ),
+        ];
+        for text in &texts {
+            let method = "taylor";
+            for on in ["stop", "continue"] {
+                let to = (c + 1.0).to_string();
+                let rtol = ["1e-4", "1e-8", "1e-11"][case / 3 % 3];
+                let asked = [
+                    "--to",
+                    &to,
+                    "--method",
+                    method,
+                    "--rtol",
+                    rtol,
+                    "--on-singularity",
+                    on,
+                ];
+                let (code, found) = solve(text, &asked);
+                let label = format!("{text} {asked:?}: {found}");
+                let told = found["singularities"].as_array().expect("a list");
+                let natures: Vec<&str> = told.iter().filter_map(|x| x["nature"].as_str()).collect();
+                let is_wrong =
+                    |nature: &&str| *nature == "unbounded" || *nature == "removable" && !is_smooth;
+                assert!(!natures.iter().any(is_wrong), "{label}");
+                // Nothing goes on where no solution does, or more than one.
+                assert!(code != 0 || !is_even, "{label}");
+            }
+        }
+    }
+}

@@ -65,15 +65,15 @@ pub(crate) fn zero(mut a: f64, mut b: f64, fa: f64, fb: f64, mut f: impl FnMut(f
 }
 
 /// Number of nodes of the interpolants.
-const NODES: usize = 12;
+pub(crate) const NODES: usize = 12;
 
 /// The angle of a Chebyshev node.
-fn angle(k: usize) -> f64 {
+pub(crate) fn angle(k: usize) -> f64 {
     std::f64::consts::PI * (k as f64 + 0.5) / NODES as f64
 }
 
 /// Coefficients of the interpolant in Chebyshev polynomials, from the values at the nodes; the first one counts half.
-fn chebyshev(values: &[f64]) -> Vec<f64> {
+pub(crate) fn chebyshev(values: &[f64]) -> Vec<f64> {
     let coefficient = |j: usize| {
         let terms = values.iter().enumerate();
         let sum: f64 = terms

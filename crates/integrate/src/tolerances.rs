@@ -159,3 +159,7 @@ pub(crate) const MOST_SHRUNK: f64 = 1e-3;
 
 /// Where exponents of families are read, in parts of the distance from their meeting.
 pub(crate) const FAMILY_PLACES: [f64; 2] = [2e-3, 1e-3];
+
+/// A solution is smooth around a point if the last two of twelve terms of its interpolant are below this part of the greatest that moves: powers 7/3
+/// of the distance leave 6e-4, 22/3 leave 2e-5, smooth ones with nothing singular within three radii 1e-8.
+pub(crate) const SMOOTH_TERMS: f64 = 1e-6;

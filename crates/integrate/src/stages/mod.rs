@@ -22,6 +22,7 @@ use daelight_native::{
     NativeCode, NativeError, NativeSeries, NativeValues, Point, SeriesCode, SeriesShape, Tier,
 };
 use daelight_stiff::Statistics;
+pub(crate) use isolated::Passage;
 pub(crate) use project::Projected;
 pub(crate) use rough::MAX_LEAST_LENGTH;
 use rough::Shortest;

@@ -9,6 +9,7 @@ use crate::judge::Standing;
 use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
 use crate::outcome::{Expected, Nature, StopReason};
+use crate::stages::Passage;
 use crate::step::{AGREEMENT, StepSize};
 use crate::tolerances::{TOUCH_WIDTH, UNCONFIRMED};
 use crate::trajectory::shift;
@@ -33,10 +34,6 @@ const AROUND: f64 = 0.3;
 /// How near the run goes to a pole whose time is known, as a part of the distance at which it was recognised.
 const NEAR_POLE: f64 = 0.02;
 
-/// Where solutions beside a singular point are counted: parts of its distance, before and behind it. Those that come together
-/// there like c s are within reach of the count at one of them for slopes of 0.02 to 20 in units of the unknowns.
-const BESIDE: [f64; 6] = [-0.1, 0.1, -0.01, 0.01, -1e-3, 1e-3];
-
 /// A zero of a determinant ahead, and what is known of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Approach {
@@ -56,8 +53,8 @@ pub(super) struct Approach {
     last_step: bool,
     /// Jumps that were tried and did not fit.
     pub failed_jumps: usize,
-    /// Whether other solutions go through the zero that is to be jumped over.
-    pub bifurcates: bool,
+    /// The solutions through the zero that is to be jumped over.
+    pub passage: Passage,
 }
 
 impl Approach {
@@ -72,7 +69,7 @@ impl Approach {
             longest: 0.0,
             last_step: false,
             failed_jumps: 0,
-            bifurcates: false,
+            passage: Passage::Smooth,
         }
     }
 
@@ -368,17 +365,23 @@ impl Taylor<'_> {
         let careful = if approach.stuck > 0 { 0.9 } else { 0.65 };
         let near = distance <= careful * size.step;
         let decides = near || proceed && !free || approach.last_step && !proceed;
-        let bifurcates = decides && self.bifurcates(zero);
-        if decides && !bifurcates && self.is_missed(zero) {
+        let passage = match decides {
+            true => self.passage(zero),
+            false => Passage::Smooth,
+        };
+        let is_one = passage == Passage::Smooth;
+        // Nearer to the point more is known.
+        let decides = decides && (near || approach.last_step || passage.is_told());
+        if decides && is_one && self.is_missed(zero) {
             self.approach = Some(approach);
             return Verdict::Go {
                 limit: 0.5 * distance,
             };
         }
-        let is_family = decides && !bifurcates && self.is_family(zero);
-        let stops = (bifurcates || is_family) && self.options.on_singularity != OnSingularity::Pass;
+        let is_family = decides && is_one && self.is_family(zero);
+        let stops = (!is_one || is_family) && self.options.on_singularity != OnSingularity::Pass;
         if proceed && !stops && (near || !free) {
-            approach.bifurcates = bifurcates;
+            approach.passage = passage;
             self.approach = Some(approach);
             // States cross with the accuracy of the series itself, hence not further than a careful step.
             let far = if free {
@@ -392,10 +395,9 @@ impl Taylor<'_> {
             };
         }
         if decides {
-            let nature = match (bifurcates, is_family) {
-                (true, _) => Nature::Bifurcation,
-                (_, true) => Nature::Family,
-                _ => Nature::Removable,
+            let nature = match is_family {
+                true => Nature::Family,
+                false => passage.nature(),
             };
             let zero = self.refined(zero, size);
             let stop = self.end_at(zero, nature, size);
@@ -448,34 +450,27 @@ impl Taylor<'_> {
         switch.map_or(far, |(s, _)| zero + 0.5 * (s - zero).max(0.0))
     }
 
-    /// Whether other solutions go through the point at which a determinant vanishes, (14).
-    pub(super) fn bifurcates(&mut self, zero: Zero) -> bool {
+    /// The solutions through the point at which a determinant vanishes, (14) and (R13).
+    pub(super) fn passage(&mut self, zero: Zero) -> Passage {
         if self.monitor.block(zero.quantity).is_none() {
-            return false;
+            return Passage::Smooth;
         }
         let n = self.trajectory.n();
-        shift(&self.series, n, zero.time - self.time, &mut self.point);
+        let distance = zero.time - self.time;
+        shift(&self.series, n, distance, &mut self.point);
         self.stages.set_point(zero.time, &self.point);
-        let mut found = self.stages.is_isolated();
-        if found == Some(true) {
-            // A multiple zero splits into several solutions beside it, or stays one: y^3 = (t - 1)^3.
-            let distance = zero.time - self.time;
-            let beside = BESIDE.map(|part| {
-                let mut point = self.point.clone();
-                let s = distance * (1.0 + part);
-                shift(&self.series, n, s, &mut point);
-                (self.time + s, point)
-            });
-            let counted = self.stages.n_solutions_beside(&beside);
-            found = counted.map_or(found, |most| Some(most > 1));
-        }
+        let (series, n_point) = (&self.series, self.point.len());
+        let found = self.stages.passage(distance, 0.0, |s, point| {
+            point.resize(n_point, 0.0);
+            shift(series, n, distance + s, point);
+        });
         // The series are left as they were: nothing reads the stages but the switching quantities.
         shift(&self.series, n, 0.0, &mut self.point);
         self.stages.set_point(self.time, &self.point);
         if self.stages.n_branches() > 0 {
             let _ = self.solve_point(false);
         }
-        found.unwrap_or(false)
+        found.unwrap_or(Passage::Smooth)
     }
 
     /// Whether the determinant of a block does not vanish on the constraints, though it does on the series, (R31).

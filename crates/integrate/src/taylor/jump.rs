@@ -63,10 +63,9 @@ impl Taylor<'_> {
             let distance = (zero.time - self.time).abs();
             return self.step(size.step.min(0.5 * distance), self.options.t_end);
         }
-        let nature = match (sides.sound, approach.bifurcates) {
-            (true, false) => Nature::Removable,
-            (true, true) => Nature::Bifurcation,
-            (false, _) => Nature::Unresolved,
+        let nature = match sides.sound {
+            true => approach.passage.nature(),
+            false => Nature::Unresolved,
         };
         let stop = self.record_jump(zero, landing, nature, &sides, size);
         if sides.sound {

@@ -4,7 +4,9 @@
 
 use super::tail::LEAST_POWER;
 use super::{MAX_RESIDUAL, Taylor};
-use crate::tolerances::{FAMILY_AGREES, STEEP_GUESSES};
+use crate::stages::Passage;
+use crate::step::AGREEMENT;
+use crate::tolerances::{DIP, FAMILY_AGREES, STEEP_GUESSES};
 use crate::trajectory::shift;
 use std::cmp::Ordering;
 
@@ -41,6 +43,45 @@ impl Taylor<'_> {
             self.stages.choose(branch, side);
         }
         None
+    }
+
+    /// The solutions through a point at which the series end like roots, counted further off than its time is known, (R13).
+    pub(super) fn passage_of_roots(&mut self, time: f64) -> Option<Passage> {
+        let n = self.trajectory.n();
+        let distance = time - self.time;
+        let roots = self.roots(distance)?;
+        let mut series = self.series.clone();
+        for root in &roots {
+            for row in root.order..series.len() / n {
+                series[row * n + root.unknown] = 0.0;
+            }
+            series[root.order * n + root.unknown] = root.there;
+        }
+        let n_point = self.stages.n_point();
+        let base = |s: f64, point: &mut Vec<f64>| {
+            point.resize(n_point, 0.0);
+            shift(&series, n, distance + s, point);
+        };
+        // The sizes of the rows are those here.
+        shift(&self.series, n, 0.0, &mut self.point);
+        self.stages.set_point(self.time, &self.point);
+        self.stages.factor().ok()?;
+        base(0.0, &mut self.point);
+        self.stages.set_point(time, &self.point);
+        // Sides of branches follow the values there.
+        let sides: Vec<Ordering> = self.stages.sides().to_vec();
+        self.stages.hold(false);
+        // The time is known to a part of the distance only.
+        let farther = 2.0 / AGREEMENT * distance;
+        let found = self.stages.passage(farther, DIP, base);
+        for (branch, side) in sides.into_iter().enumerate() {
+            self.stages.choose(branch, side);
+        }
+        self.stages.hold(true);
+        shift(&self.series, n, 0.0, &mut self.point);
+        self.stages.set_point(self.time, &self.point);
+        let _ = self.solve_point(false);
+        found
     }
 
     /// What ends like a root, from the fits that point there; `None` if a highest derivative is not bounded.

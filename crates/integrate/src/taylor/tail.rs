@@ -3,6 +3,7 @@
 use super::{STREAK, Taylor};
 use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Nature, RatioFit, StopReason};
+use crate::stages::Passage;
 use crate::step::{AGREEMENT, StepSize};
 
 /// Exponents below this are those of poles and logarithms.
@@ -125,12 +126,20 @@ impl Taylor<'_> {
             (quantity, nature) => (quantity, self.confirmed(nature)),
         };
         let is_block = quantity.is_some_and(|quantity| self.monitor.block(quantity).is_some());
-        let landing = match nature {
-            Nature::Branch if is_block => self.landing_behind(time),
-            _ => None,
-        };
-        if landing.is_some() {
-            nature = Nature::Steep;
+        let mut landing = None;
+        if nature == Nature::Branch && is_block {
+            let passage = self.passage_of_roots(time);
+            (landing, nature) = match passage {
+                Some(Passage::Several) => (None, Nature::Bifurcation),
+                Some(Passage::Wide) => (None, Nature::Unresolved),
+                Some(Passage::Ends) => (None, Nature::Branch),
+                _ => (self.landing_behind(time), Nature::Branch),
+            };
+            nature = match (landing, passage) {
+                (Some(_), _) => Nature::Steep,
+                (None, Some(Passage::Rough | Passage::Undecided)) => Nature::Unresolved,
+                _ => nature,
+            };
         }
         let stop = self.end_with(quantity, Zero::touching(0, time), nature, size);
         match landing {
