@@ -137,7 +137,7 @@ impl Taylor<'_> {
             };
             nature = match (landing, passage) {
                 (Some(_), _) => Nature::Steep,
-                (None, Some(Passage::Rough | Passage::Undecided)) => Nature::Unresolved,
+                (None, Some(Passage::Rough)) => Nature::Unresolved,
                 _ => nature,
             };
         }
