@@ -180,3 +180,30 @@ fn state_events_that_end_on_a_threshold_are_taken_literally() {
         }
     }
 }
+
+/// Two formulas of one number, with roots behind guards as libraries write them: what decides is rounding all along, and never switches.
+#[test]
+fn operands_that_are_one_number_rest_on_each_other() {
+    let mut random = Random(41);
+    for _ in 0..12 {
+        let [a, b, c, d, x] = [0; 5].map(|_| random.between(0.2, 3.0));
+        let root = |k: &str| format!("(if {k} > 0 then sqrt({k}) else 0)");
+        let (one, other) = (root("k1"), root("k2"));
+        let least = format!("min({one}*sqrt(8.75/{x}), {other}*sqrt(8.75/abs(-{x}*(k2/k1))))");
+        let choice = format!("if abs({one} - {other}*sqrt(k1/k2)) < 1e-9 then y else -y");
+        let text = format!(
+            "model M  Real k1, k2, y, z;  equation  k1 = {a}/({c} + time);  k2 = {b}/({d} + 0.5*time);
+             y = time*{least};  z = {choice};  end M;"
+        );
+        let output = daelight_with_input(&["solve", "-", "--json", "--to", "2"], text.as_bytes());
+        let record = document(&output);
+        let truth = 2.0 * (a / (c + 2.0) * 8.75 / x).sqrt();
+        for name in ["y", "z"] {
+            let found = record["final"][name].as_f64().expect("a value");
+            assert!(
+                (found - truth).abs() < 1e-6 * truth,
+                "{name} = {found} for {truth}\n{text}"
+            );
+        }
+    }
+}

@@ -70,9 +70,12 @@ impl Decider {
     ) -> Option<f64> {
         self.scaled.clear();
         let (mut power, mut noise) = (1.0, 0.0f64);
-        for (x, size) in self.series.iter().zip(&self.sizes) {
+        for (m, (x, size)) in self.series.iter().zip(&self.sizes).enumerate() {
             self.scaled.push(x * power);
-            noise += (size * power).abs();
+            // At its own zero the rest is looked at, which is regular there, or rounding as well.
+            if m > 0 || !own_zero {
+                noise += (size * power).abs();
+            }
             power *= direction * h;
         }
         if self.scaled.iter().any(|x| !x.is_finite()) {
@@ -84,12 +87,11 @@ impl Decider {
             .map(|x| x.abs())
             .sum();
         let tail = if n > 2 { tail } else { 0.0 };
-        let error = tail + DECIDER_ROUNDING * noise;
-        // At its own zero the rest is looked at, which is regular there.
+        let rounding = DECIDER_ROUNDING * noise;
         if n > 1 && own_zero {
-            self.isolation.find(&self.scaled[1..], 0.0);
+            self.isolation.find(&self.scaled[1..], rounding);
         } else {
-            self.isolation.find(&self.scaled, error);
+            self.isolation.find(&self.scaled, tail + rounding);
         }
         let left = self.isolation.leaves(side);
         let touched = match has_root && !own_zero {

@@ -10,9 +10,12 @@ use crate::problem::Problem;
 use crate::stages::same_branches;
 use crate::tolerances::SAME_SWITCH;
 use crate::trajectory::shift;
-use daelight_expr::{Interval, JetEvaluator, Node, PlainJet};
+use daelight_expr::{FastMap, Interval, JetEvaluator, Node, PlainJet};
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// The parts of a piece at which a function that rests is zero: its ends, and a place between them that is no simple fraction.
+const RESTS_AT: [f64; 3] = [0.0, 0.382, 1.0];
 
 /// What the ranges of a function say of a piece.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,6 +36,10 @@ pub(crate) struct Rooted {
     same: Vec<Option<usize>>,
     n: usize,
     rows: Vec<f64>,
+    /// The values of all roots on the parts of the last piece, by the bits of their ends: one evaluation serves all branches.
+    parts: FastMap<(u64, u64), Vec<Interval>>,
+    /// The centre, the series and the sides for which they were found.
+    known_for: (f64, Vec<f64>, Vec<Ordering>),
 }
 
 impl Rooted {
@@ -67,6 +74,8 @@ impl Rooted {
             operands,
             n: problem.n(),
             rows: Vec::new(),
+            parts: FastMap::default(),
+            known_for: (f64::NAN, Vec::new(), Vec::new()),
         })
     }
 
@@ -85,14 +94,14 @@ impl Rooted {
         piece: Piece<'_>,
         (from, h): (f64, f64),
     ) -> Within {
-        for (other, same) in self.same.iter().enumerate() {
-            if let Some(&side) = same.and_then(|same| sides.get(same)) {
-                self.ranges.branches_mut().choose(other, side);
-            }
-        }
-        self.ranges.branches_mut().hold(true);
+        self.look_at(sides, piece);
         let side = sides[branch];
         let narrowest = SAME_SWITCH * (from.abs() + h.abs());
+        // Two operands that are one number in other words: no part of a piece would ever tell them apart.
+        let mut places = RESTS_AT.into_iter();
+        if places.all(|part| self.is_zero(branch, piece, from + part * h)) {
+            return Within::Stays;
+        }
         let begin = match own_zero {
             true => self.first_on_side((branch, side), piece, (from, h), narrowest),
             false => Some(0.0),
@@ -127,6 +136,22 @@ impl Rooted {
         Within::Stays
     }
 
+    /// Holds the sides, and forgets what was found on another piece or with other sides.
+    fn look_at(&mut self, sides: &[Ordering], piece: Piece<'_>) {
+        let (centre, series, before) = &self.known_for;
+        if *centre == piece.centre && series[..] == *piece.series && before[..] == *sides {
+            return;
+        }
+        self.parts.clear();
+        self.known_for = (piece.centre, piece.series.to_vec(), sides.to_vec());
+        for (other, same) in self.same.iter().enumerate() {
+            if let Some(&side) = same.and_then(|same| sides.get(same)) {
+                self.ranges.branches_mut().choose(other, side);
+            }
+        }
+        self.ranges.branches_mut().hold(true);
+    }
+
     /// The first distance, by powers of ten, at which a function that begins at zero is on its side.
     fn first_on_side(
         &mut self,
@@ -154,7 +179,38 @@ impl Rooted {
         piece: Piece<'_>,
         (from, to): (f64, f64),
     ) -> Option<Ordering> {
+        let (left, right) = self.operands_on(branch, piece, (from, to))?;
+        left.partial_cmp(&right).filter(|side| side.is_ne())
+    }
+
+    /// Whether the operands of a function have values at a time that rounding does not tell apart.
+    fn is_zero(&mut self, branch: usize, piece: Piece<'_>, time: f64) -> bool {
+        let operands = self.operands_on(branch, piece, (time, time));
+        operands.is_some_and(|(left, right)| left.lo() <= right.hi() && right.lo() <= left.hi())
+    }
+
+    /// The operands of a function on a part.
+    fn operands_on(
+        &mut self,
+        branch: usize,
+        piece: Piece<'_>,
+        (from, to): (f64, f64),
+    ) -> Option<(Interval, Interval)> {
         let (left, right) = self.operands[branch]?;
+        let key = (from.to_bits(), to.to_bits());
+        if !self.parts.contains_key(&key) {
+            self.evaluate(piece, (from, to));
+            let n_roots = self.ranges.tape().n_roots();
+            let roots = (0..n_roots).map(|root| self.ranges.root(root, 0)).collect();
+            self.parts.insert(key, roots);
+        }
+        let roots = self.parts.get(&key)?;
+        let right = right.map_or(Interval::from(0.0), |right| roots[right]);
+        Some((roots[left], right))
+    }
+
+    /// The ranges of all roots on a part.
+    fn evaluate(&mut self, piece: Piece<'_>, (from, to): (f64, f64)) {
         let n = self.n;
         let (centre, radius) = (0.5 * (from + to), 0.5 * (to - from).abs());
         self.rows.resize(piece.series.len(), 0.0);
@@ -171,8 +227,5 @@ impl Rooted {
             }
         }
         let _ = self.ranges.extend(0);
-        let left = self.ranges.root(left, 0);
-        let right = right.map_or(Interval::from(0.0), |right| self.ranges.root(right, 0));
-        left.partial_cmp(&right).filter(|side| side.is_ne())
     }
 }
