@@ -318,10 +318,11 @@ impl<'s> BlockSearch<'s> {
             sums[i].0 += product;
             sums[i].1 += product.abs();
         }
+        let rounding = self.rounding(jet, &here);
         for (at, (f, (sum, size))) in here.residuals.iter().zip(sums).enumerate() {
             let left = f.abs() / (size + (f - sum).abs());
-            // A sum without any size is zero.
-            if left > BACKWARD {
+            // A sum without any size is zero, and one of columns that are nothing beside the others of the block is rounding.
+            if left > BACKWARD && f.abs() > rounding[at] {
                 return BlockEnd::Stalled {
                     residual: left,
                     row: self.block.rows[at],
@@ -329,6 +330,20 @@ impl<'s> BlockSearch<'s> {
             }
         }
         BlockEnd::Solved
+    }
+
+    /// What an elimination leaves of each row, where a column without a size counts as the largest coefficient of the block, or as 1;
+    /// (4a).
+    fn rounding(&self, jet: &TaylorJet, here: &Evaluated) -> Vec<f64> {
+        let values = self.values_in(jet);
+        let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        let part = f64::EPSILON * values.len() as f64;
+        let mut rounding = vec![0.0; values.len()];
+        for &(i, j, value) in &here.matrix {
+            let size = self.nominal[self.column(j).unknown].unwrap_or(largest.min(1.0));
+            rounding[i] += part * value.abs() * size.max(values[j].abs());
+        }
+        rounding
     }
 
     /// Whether the matrix of the block is singular at a jet and not beside it, where the columns are the highest coefficients.

@@ -5,8 +5,8 @@ use super::array::{ConstraintArray, Selection, Units};
 use super::closest::{Closeness, Target, stationary};
 use super::jet::TaylorJet;
 use super::newton::{Limits, SHORTEST, land, moved};
-use crate::tolerances::MAX_NEWTON_STEPS;
-use daelight_linalg::{CscMat, SparseLu};
+use crate::tolerances::{DENSE_BLOCK, MAX_NEWTON_STEPS};
+use daelight_linalg::{CscMat, Lu, Mat, SparseLu};
 use std::time::Instant;
 
 /// Dependent rows make the matrix singular. They are allowed to disagree by this part of their multipliers.
@@ -26,8 +26,23 @@ pub struct SparseSteps {
     square: Option<SparseLu>,
     /// The matrix of (10).
     augmented: Option<SparseLu>,
-    is_square: bool,
+    /// The columns that determine the others, where an order of the rows has told them.
+    chosen: Option<Vec<usize>>,
+    /// A with a row for each chosen column, (10a).
+    bordered: Option<SparseLu>,
+    /// The quadratic problem in the chosen columns: how all columns follow from them, and its matrix.
+    along: Option<(Vec<Vec<f64>>, Lu)>,
+    form: Form,
     n_columns: usize,
+}
+
+/// Which matrix was factored last.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Form {
+    Square,
+    Bordered,
+    #[default]
+    Augmented,
 }
 
 /// Factors a matrix, in the room and with the pivots of the one before where the pattern is the same.
@@ -41,7 +56,15 @@ fn factored(kept: &mut Option<SparseLu>, matrix: &CscMat) -> Option<f64> {
 }
 
 impl SparseSteps {
-    /// Factors the matrix of the shortest steps onto the rows last differentiated; `false` where that fails.
+    /// From now on these columns determine the others, in selections that have as many columns more than rows.
+    pub fn choose(&mut self, columns: Option<Vec<usize>>) {
+        self.chosen = columns.filter(|columns| columns.len() <= DENSE_BLOCK);
+        self.bordered = None;
+        self.along = None;
+    }
+
+    /// Factors the matrix of short steps onto the rows last differentiated; `false` where that fails. They are the shortest ones, or
+    /// those that leave the chosen columns where they are.
     pub fn onto_rows(&mut self, array: &ConstraintArray, units: &Units) -> bool {
         let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
         self.n_columns = n_columns;
@@ -49,20 +72,77 @@ impl SparseSteps {
             let entries: Vec<_> = array.scaled_entries(units).collect();
             let matrix = CscMat::from_triplets(n_rows, n_columns, &entries).ok();
             let pivot = matrix.and_then(|matrix| factored(&mut self.square, &matrix));
-            self.is_square = pivot.is_some_and(|pivot| pivot > SQUARE_PIVOT);
-            if self.is_square {
+            if pivot.is_some_and(|pivot| pivot > SQUARE_PIVOT) {
+                self.form = Form::Square;
+                return true;
+            }
+        } else if self.border(array, units) {
+            self.along = None;
+            return true;
+        }
+        self.augment(array, units, &vec![1.0; n_columns])
+    }
+
+    /// Factors (10a) for the rows last differentiated; `false` where no columns were chosen or they do not determine the others.
+    fn border(&mut self, array: &ConstraintArray, units: &Units) -> bool {
+        let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
+        let Some(chosen) = self
+            .chosen
+            .as_ref()
+            .filter(|c| n_rows + c.len() == n_columns)
+        else {
+            return false;
+        };
+        let mut triplets: Vec<_> = array.scaled_entries(units).collect();
+        triplets.extend((chosen.iter().enumerate()).map(|(at, &j)| (n_rows + at, j, 1.0)));
+        let matrix = CscMat::from_triplets(n_columns, n_columns, &triplets).ok();
+        let pivot = matrix.and_then(|matrix| factored(&mut self.bordered, &matrix));
+        self.form = Form::Bordered;
+        pivot.is_some_and(|pivot| pivot > SQUARE_PIVOT)
+    }
+
+    /// Factors the problem of steps along the rows last differentiated with a diagonal D; `false` where that fails.
+    fn along_rows(&mut self, array: &ConstraintArray, units: &Units, diagonal: &[f64]) -> bool {
+        self.n_columns = units.columns.len();
+        if self.border(array, units) {
+            self.along = self.in_chosen(units.rows.len(), diagonal);
+            if self.along.is_some() {
                 return true;
             }
         }
-        self.along_rows(array, units, &vec![1.0; n_columns])
+        self.augment(array, units, diagonal)
+    }
+
+    /// The quadratic problem in the chosen columns, (10a).
+    fn in_chosen(&mut self, n_rows: usize, diagonal: &[f64]) -> Option<(Vec<Vec<f64>>, Lu)> {
+        let bordered = self.bordered.as_mut()?;
+        let mut columns = Vec::with_capacity(self.n_columns - n_rows);
+        for at in n_rows..self.n_columns {
+            let mut column = vec![0.0; self.n_columns];
+            column[at] = 1.0;
+            bordered.solve(&mut column).ok()?;
+            columns.push(column);
+        }
+        let n = columns.len();
+        let mut matrix = Mat::zeros(n, n);
+        for (i, left) in columns.iter().enumerate() {
+            let left: Vec<f64> = left.iter().zip(diagonal).map(|(v, d)| v * d).collect();
+            for (k, right) in columns.iter().enumerate().skip(i) {
+                let product = left.iter().zip(right).map(|(a, b)| a * b).sum();
+                matrix[(i, k)] = product;
+                matrix[(k, i)] = product;
+            }
+        }
+        let mut lu = Lu::with_capacity(n);
+        lu.factor(matrix.view()).ok()?;
+        Some((columns, lu))
     }
 
     /// Factors (10) for the rows last differentiated and a diagonal D; `false` where that fails.
-    fn along_rows(&mut self, array: &ConstraintArray, units: &Units, diagonal: &[f64]) -> bool {
+    fn augment(&mut self, array: &ConstraintArray, units: &Units, diagonal: &[f64]) -> bool {
         let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
         let size = n_columns + n_rows;
-        self.n_columns = n_columns;
-        self.is_square = false;
+        self.form = Form::Augmented;
         let mut pivot = |dual: f64| {
             let mut triplets = Vec::with_capacity(2 * array.entries.len() + size);
             for (i, j, value) in array.scaled_entries(units) {
@@ -78,17 +158,40 @@ impl SparseSteps {
     }
 
     /// The step of (10) with a pull on the coefficients and a change asked of the rows; there is no pull on steps of
-    /// [`SparseSteps::onto_rows`].
+    /// [`SparseSteps::onto_rows`], and no change on steps along the rows.
     pub fn solve(&mut self, pull: &[f64], change: &[f64]) -> Option<Vec<f64>> {
-        if self.is_square {
-            let mut step = change.to_vec();
-            self.square.as_mut()?.solve(&mut step).ok()?;
-            return Some(step);
+        match (self.form, &mut self.along) {
+            (Form::Square, _) => {
+                let mut step = change.to_vec();
+                self.square.as_mut()?.solve(&mut step).ok()?;
+                Some(step)
+            }
+            (Form::Bordered, Some((columns, lu))) => {
+                let products =
+                    |column: &Vec<f64>| column.iter().zip(pull).map(|(a, b)| a * b).sum();
+                let mut part: Vec<f64> = columns.iter().map(products).collect();
+                let _ = lu.solve(&mut part);
+                let mut step = vec![0.0; self.n_columns];
+                for (column, part) in columns.iter().zip(part) {
+                    step.iter_mut()
+                        .zip(column)
+                        .for_each(|(s, v)| *s += part * v);
+                }
+                Some(step)
+            }
+            (Form::Bordered, None) => {
+                let mut step = change.to_vec();
+                step.resize(self.n_columns, 0.0);
+                self.bordered.as_mut()?.solve(&mut step).ok()?;
+                Some(step)
+            }
+            (Form::Augmented, _) => {
+                let mut solution: Vec<f64> = pull.iter().chain(change).copied().collect();
+                self.augmented.as_mut()?.solve(&mut solution).ok()?;
+                solution.truncate(self.n_columns);
+                Some(solution)
+            }
         }
-        let mut solution: Vec<f64> = pull.iter().chain(change).copied().collect();
-        self.augmented.as_mut()?.solve(&mut solution).ok()?;
-        solution.truncate(self.n_columns);
-        Some(solution)
     }
 }
 

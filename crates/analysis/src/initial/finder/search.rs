@@ -803,21 +803,13 @@ impl<'f, 'a> Search<'f, 'a> {
     ) -> Result<Closeness, NoPoint> {
         let ranks = self.ranks();
         if self.finder.is_large {
-            return self.approach_at_once(selection, &ranks);
+            return self.approach_at_once(selection, order, &ranks);
         }
         let mut closeness = Closeness::Closest;
         // What earlier ranks have chosen is no longer a column: no landing moves it.
         let mut left = selection.clone();
         for (rank, unknowns) in ranks.iter().enumerate() {
-            let is_kept = |at: usize| {
-                let column = selection.columns[at];
-                column.order == 0 && unknowns.contains(&column.unknown)
-            };
-            let can_choose = order.is_none_or(|order| {
-                let kept = order.is_kept.iter().enumerate();
-                kept.filter(|(_, kept)| **kept).any(|(at, _)| is_kept(at))
-            });
-            if unknowns.is_empty() || !can_choose {
+            if unknowns.is_empty() || !can_choose(selection, order, unknowns) {
                 continue;
             }
             if self.has_moved(unknowns) {
@@ -843,9 +835,12 @@ impl<'f, 'a> Search<'f, 'a> {
     fn approach_at_once(
         &mut self,
         selection: &Selection,
+        order: Option<&SolveOrder>,
         [given, _, others]: &[Vec<usize>; 3],
     ) -> Result<Closeness, NoPoint> {
-        if !self.has_moved(given) && !self.has_moved(others) {
+        let wants =
+            |unknowns: &[usize]| self.has_moved(unknowns) && can_choose(selection, order, unknowns);
+        if !wants(given) && !wants(others) {
             // Nothing is closer than the guess itself, and large matrices take their time.
             return Ok(Closeness::Closest);
         }
@@ -855,7 +850,14 @@ impl<'f, 'a> Search<'f, 'a> {
                 .iter()
                 .for_each(|&unknown| target.weights[unknown] *= NOT_GIVEN);
         }
-        self.minimise(selection, &target)
+        let kept = order.map(|order| {
+            let kept = order.is_kept.iter().enumerate();
+            kept.filter(|(_, kept)| **kept).map(|(at, _)| at).collect()
+        });
+        self.finder.array.steps.choose(kept);
+        let closeness = self.minimise(selection, &target);
+        self.finder.array.steps.choose(None);
+        closeness
     }
 
     /// The same on all rows of the array. Where ranks of matrices are hard to tell, a step can lose its rows and is taken back: then all
@@ -963,6 +965,18 @@ impl<'f, 'a> Search<'f, 'a> {
 fn is_overflow(fault: &ArrayFault) -> bool {
     let (ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) = fault;
     matches!(fault.kind, FaultKind::Overflow | FaultKind::NonFiniteInput)
+}
+
+/// Whether the order in which the rows were solved kept a value of one of these unknowns; without an order it may have.
+fn can_choose(selection: &Selection, order: Option<&SolveOrder>, unknowns: &[usize]) -> bool {
+    let is_among = |at: usize| {
+        let column = selection.columns[at];
+        column.order == 0 && unknowns.contains(&column.unknown)
+    };
+    order.is_none_or(|order| {
+        let kept = order.is_kept.iter().enumerate();
+        kept.filter(|(_, kept)| **kept).any(|(at, _)| is_among(at))
+    })
 }
 
 /// The selection without the values of some unknowns, which then stay as they are.
