@@ -458,6 +458,22 @@ fn rewritten_equations_do_not_speak_for_the_model() {
     }
 }
 
+/// Without their trivial equations these have a coefficient that is rounding at every point, as large as beside the point: no structure holds, and
+/// rewritten ones do.
+#[test]
+fn structures_that_are_rounding_are_rewritten() {
+    let methods = [None, Some(Method::Radau), Some(Method::Bdf)];
+    let numbers = [
+        12448, 71673, 90209, 90712, 120_169, 250_396, 500_079, 1_000_241,
+    ];
+    for (k, number) in numbers.into_iter().enumerate() {
+        for (_, outcome) in try_planted(&planted(number), methods[k % 3]) {
+            let is_right = matches!(outcome, SelftestOutcome::Right(_));
+            assert!(is_right, "{number}: {outcome:?}");
+        }
+    }
+}
+
 /// x abs(x)^m = a cos(w t), with an integral of x beside it or not: x goes on through every zero with an infinite slope, and its odd symmetry makes the
 /// integral vanish over whole periods. A square has no value behind.
 #[test]
