@@ -129,7 +129,7 @@ def test_models_with_events_and_expressions() -> None:
           end when;
         end Ball;"""
     )
-    bounces = [0.5, 0.7]
+    bounces = [0.7, 0.8]
     found = ball.sweep({"e": bounces}, ["final:v + 9.81*time", "final:n", "max:2*h"], t_span=(0, 1))
     first, speed = np.sqrt(2 / 9.81), np.sqrt(2 * 9.81)
     np.testing.assert_allclose(found["final:v + 9.81*time"], np.array(bounces) * speed + 9.81 * first, rtol=1e-9)
