@@ -449,7 +449,7 @@ fn parse_overrides(
     overrides
 }
 
-/// Reads equations that join those of the text.
+/// Reads expressions that are looked at along runs, with their names.
 fn parse_observed(
     texts: &[String],
     sources: &mut SourceMap,
@@ -465,6 +465,7 @@ fn parse_observed(
     observed
 }
 
+/// Reads equations that join those of the text.
 fn parse_joined(
     items: &[String],
     sources: &mut SourceMap,

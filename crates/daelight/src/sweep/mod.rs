@@ -369,12 +369,22 @@ impl Sweep {
             method,
             order,
             continues,
+            rests_at_zeno,
             max_steps,
             ..
         } = solve;
         let run = format!(
             "{:?}",
-            (from, to, rtol, atol, method, order, continues, max_steps)
+            (
+                from,
+                to,
+                rtol,
+                atol,
+                method,
+                order,
+                (continues, rests_at_zeno),
+                max_steps
+            )
         );
         let Options {
             model, set, free, ..
