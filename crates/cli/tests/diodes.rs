@@ -46,6 +46,104 @@ fn a_source_a_diode_and_a_resistor_run_at_any_frequency() {
     }
 }
 
+/// Between two steps, too: the series of the current are as good as the Jacobian that they were solved with, (5b) of `docs/theory/integration.md`.
+#[test]
+fn a_diode_is_followed_between_the_steps() {
+    let mut random = Random(8);
+    for case in 0..8 {
+        let (amplitude, omega) = (random.between(1.0, 6.0), random.between(5.0, 60.0));
+        let (r, vt) = (random.between(0.5, 20.0), random.between(0.025, 0.05));
+        let is = 10_f64.powf(random.between(-9.0, -5.0));
+        let charge = match case % 2 {
+            0 => ("", ""),
+            _ => (", q(start = 0, fixed = true)", "der(q) = i;"),
+        };
+        let text = format!(
+            "model M\n  Real u, v, i{};\nequation\n  u = {amplitude}*sin({omega}*time);\n  u = v + {r}*i;\n  \
+             i = {is:e}*(exp(v/{vt}) - 1);\n  {}\nend M;\n",
+            charge.0, charge.1
+        );
+        let times: Vec<String> = (1..=40).map(|k| (k as f64 / 40.0).to_string()).collect();
+        for method in ["auto", "taylor"] {
+            let run = [
+                "solve", "-", "--to", "1", "--method", method, "--out", "-", "-q",
+            ];
+            let arguments = [&run[..], &["--save-at", &times.join(",")]].concat();
+            let output = daelight_with_input(&arguments, text.as_bytes());
+            let table = String::from_utf8(output.stdout).expect("a table");
+            let mut rows = table
+                .lines()
+                .map(|line| line.split(',').collect::<Vec<_>>());
+            let names = rows.next().expect("names");
+            let place = |name: &str| names.iter().position(|n| *n == name).expect("a column");
+            let (at_time, at_current) = (place("time"), place("i"));
+            let mut n_rows = 0;
+            for row in rows {
+                let number = |at: usize| row[at].parse::<f64>().expect("a number");
+                let source = amplitude * (omega * number(at_time)).sin();
+                let truth = voltage(source, r, is, vt) / r;
+                let off = (number(at_current) - truth).abs();
+                assert!(
+                    off < 1e-5 * (1.0 + truth.abs()),
+                    "{method}: {row:?} for {truth}\n{text}"
+                );
+                n_rows += 1;
+            }
+            assert!(n_rows >= 40, "{table}");
+        }
+    }
+}
+
+/// A relation elsewhere changes nothing, nor does a limit that the voltage never comes to: up to the knee the series know nothing of it, (R1a) of
+/// `docs/theory/runs.md`. The truth is a Runge-Kutta method on the voltage of the capacitor, its current by bisection.
+#[test]
+fn relations_beside_a_diode_change_nothing() {
+    let mut random = Random(9);
+    for _ in 0..6 {
+        let (amplitude, omega) = (random.between(1.0, 5.0), random.between(6.0, 40.0));
+        let (r, load) = (random.between(1.0, 5.0), random.between(20.0, 100.0));
+        let (is, vt, c) = (
+            1e-6,
+            random.between(0.03, 0.05),
+            random.between(0.003, 0.03),
+        );
+        let slope = |t: f64, charged: f64| {
+            let source = amplitude * (omega * t).sin() - charged;
+            (voltage(source, r, is, vt) / r - charged / load) / c
+        };
+        let (n_steps, mut truth) = (4000, 0.0);
+        for k in 0..n_steps {
+            let (h, t) = (1.0 / n_steps as f64, k as f64 / n_steps as f64);
+            let k1 = slope(t, truth);
+            let k2 = slope(t + 0.5 * h, truth + 0.5 * h * k1);
+            let k3 = slope(t + 0.5 * h, truth + 0.5 * h * k2);
+            let k4 = slope(t + h, truth + h * k3);
+            truth += h * (k1 + 2.0 * k2 + 2.0 * k3 + k4) / 6.0;
+        }
+        let most = random.between(18.0, 25.0);
+        let limited =
+            format!("if v/{vt} > {most} then exp({most})*(1 + v/{vt} - {most}) else exp(v/{vt})");
+        let relation = format!("if time < 0 then 0 else {amplitude}*sin({omega}*time)");
+        let below = format!("if vc < -1 then 0 else {amplitude}*sin({omega}*time)");
+        for source in [&relation, &below] {
+            let text = format!(
+                "model M\n  Real u, v, i, vc(start = 0, fixed = true);\nequation\n  u = {source};\n  u = v + {r}*i + vc;\n  \
+                 i = {is:e}*(({limited}) - 1);\n  {c}*der(vc) = i - vc/{load};\nend M;\n"
+            );
+            for method in ["auto", "taylor", "radau", "bdf"] {
+                let run = ["solve", "-", "--json", "--to", "1", "--method", method];
+                let found = document(&daelight_with_input(&run, text.as_bytes()));
+                assert_eq!(found["reason"], "finished", "{method}: {found}\n{text}");
+                let vc = found["final"]["vc"].as_f64().expect("a value at the end");
+                assert!(
+                    (vc - truth).abs() < 3e-6,
+                    "{method}: {vc} for {truth}\n{text}"
+                );
+            }
+        }
+    }
+}
+
 /// While all four diodes of a bridge block, their block of equations does not change at all. Looked at ahead it must be that of the diodes as
 /// they are: with those that will conduct, its determinant changes its sign where nothing is singular.
 #[test]

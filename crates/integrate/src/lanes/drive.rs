@@ -14,10 +14,10 @@ use crate::options::Options;
 use crate::outcome::RatioFit;
 use crate::problem::Problem;
 use crate::step::StepRule;
-use crate::taylor::ordinary::{ROUNDED_SLOPE, TRANSMITTED};
+use crate::taylor::ordinary::ROUNDED_SLOPE;
 use crate::taylor::tail::Tail;
 use crate::taylor::{NEAR_END, STREAK, n_stages};
-use crate::tolerances::{MAX_RESIDUAL, REJECT, UNEVEN};
+use crate::tolerances::{MAX_RESIDUAL, REJECT, TRANSMITTED, UNEVEN};
 use crate::trajectory::{Segment, Trajectory};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::At;
@@ -600,7 +600,8 @@ impl<'p, const W: usize> Drive<'p, W> {
         let (mut stale, mut is_any) = ([false; W], false);
         let changes = &found.state_change;
         for lane in 0..W {
-            stale[lane] = changes[lane] > rtol;
+            let is_off = found.contraction[lane] > TRANSMITTED * rtol;
+            stale[lane] = changes[lane] > rtol || is_off;
             is_any |= stale[lane];
         }
         if is_any {

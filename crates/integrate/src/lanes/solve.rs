@@ -8,7 +8,7 @@ use super::pack::{Pack, not, scale};
 use super::program::{Program, Room};
 use crate::options::Options;
 use crate::problem::Problem;
-use crate::stages::project::{FAR_OFF, MAX_ROUNDS, is_rounding};
+use crate::stages::project::{FAR_OFF, MAX_ROUNDS, contraction, is_rounding};
 use crate::stages::{ROUNDING, RowPattern, SETTLED, Scaling, Stages};
 use pulp::Simd;
 
@@ -17,6 +17,8 @@ use pulp::Simd;
 pub(super) struct Found<const W: usize> {
     pub state_change: Pack<W>,
     pub algebraic_change: Pack<W>,
+    /// What [`Projected::contraction`](crate::stages::Projected::contraction) is.
+    pub contraction: Pack<W>,
     pub residual: Pack<W>,
     pub failed: [bool; W],
 }
@@ -165,6 +167,7 @@ impl<const W: usize> Solver<W> {
         let mut found = Found {
             state_change: Pack::ZERO,
             algebraic_change: Pack::ZERO,
+            contraction: Pack::ZERO,
             residual: Pack::ZERO,
             failed: [false; W],
         };
@@ -221,6 +224,12 @@ impl<const W: usize> Solver<W> {
             }
             self.factors.solve(&self.right, &mut self.solution);
             let (moved, of_values) = self.update(stage, point, &active);
+            if round == 1 {
+                for lane in (0..W).filter(|&lane| active[lane]) {
+                    let part = contraction(change[lane], moved[lane]);
+                    found.contraction[lane] = found.contraction[lane].max(part);
+                }
+            }
             change = change.or(&active, moved);
             if round == 0 {
                 let none = not(&active);

@@ -2,7 +2,7 @@
 
 use super::{ROUNDING, SETTLED, Stages};
 use crate::outcome::Failure;
-use crate::tolerances::KEPT_BY_ROUNDING;
+use crate::tolerances::{CORRECTION_ROUNDING, KEPT_BY_ROUNDING, TRANSMITTED};
 use daelight_expr::JetEvaluator;
 
 /// Rounds of Newton's method in one stage before it is given up.
@@ -29,8 +29,26 @@ pub(crate) struct Projected {
     pub algebraic_change: f64,
     /// The first correction of everything, the highest derivatives and algebraic unknowns included.
     pub change: f64,
+    /// The greatest part of a first correction that the second one was, where it is no rounding: how far the system Jacobian is off.
+    pub contraction: f64,
     /// The greatest scaled residual that is left, (10).
     pub residual: f64,
+}
+
+impl Projected {
+    /// Whether coefficients from the system Jacobian of the predicted point would not be as good as the tolerance asks, (5b).
+    pub fn needs_new_jacobian(&self, rtol: f64) -> bool {
+        self.state_change > rtol || self.contraction > TRANSMITTED * rtol
+    }
+}
+
+/// The part of a first correction that a second one is, unless it is rounding.
+#[inline(always)]
+pub(crate) fn contraction(first: f64, second: f64) -> f64 {
+    match second > CORRECTION_ROUNDING {
+        true => second / first,
+        false => 0.0,
+    }
 }
 
 impl Stages<'_> {
@@ -213,8 +231,13 @@ impl Stages<'_> {
                 }
                 before = residual;
                 self.solver.solve(&self.right, &mut self.solution)?;
+                let first = change;
                 let of_values;
                 (change, of_values) = self.update(stage);
+                if round == 1 {
+                    let found = contraction(first, change);
+                    projected.contraction = projected.contraction.max(found);
+                }
                 if round == 0 {
                     projected.change = projected.change.max(change);
                     if self.scalings[stage].stage < 0 {

@@ -6,14 +6,10 @@ use crate::monitor::{Expansion, Zero};
 use crate::nudges::Nudges;
 use crate::outcome::{Failure, Nature, StopReason};
 use crate::stages::Projected;
-use crate::tolerances::{MAX_HALVINGS, REJECT, UNEVEN};
+use crate::tolerances::{MAX_HALVINGS, REJECT, TRANSMITTED, UNEVEN};
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
 pub(crate) const ROUNDED_SLOPE: f64 = 1e-8;
-
-/// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
-/// shorter step lessens that; ten of them come from its own series.
-pub(crate) const TRANSMITTED: f64 = 100.0;
 
 /// A half step that leaves more than this part of the change shows rounding.
 const LESSENED: f64 = 0.5;
@@ -40,7 +36,6 @@ impl Taylor<'_> {
     /// An ordinary step of size h, or less if it fails; it ends at `end` exactly where it would reach it.
     pub(super) fn step(&mut self, h: f64, end: f64) -> Option<StopReason> {
         let remaining = (end - self.time).abs();
-        let rtol = self.options.tolerances.rtol;
         let mut h = h;
         let mut failure = None;
         let mut transmitted = f64::INFINITY;
@@ -67,13 +62,8 @@ impl Taylor<'_> {
                     return None;
                 }
                 Ok(None) => match self.stages.project(false) {
-                    Ok(projected)
-                        if self.is_within(target, &projected, n_halvings > 0)
-                            && projected.residual <= MAX_RESIDUAL
-                            && (projected.algebraic_change <= TRANSMITTED * rtol
-                                || projected.algebraic_change > LESSENED * transmitted) =>
-                    {
-                        match self.expand_next(target, projected.state_change) {
+                    Ok(projected) if self.fits(target, &projected, n_halvings, transmitted) => {
+                        match self.expand_next(target, &projected) {
                             Ok(()) if self.ends_agree(target - self.time) => {
                                 self.accept(target);
                                 return None;
@@ -129,6 +119,59 @@ impl Taylor<'_> {
         }
         self.stages.factor()?;
         Ok(locate(Some(self.stages.solver())))
+    }
+
+    /// Whether the point at the end of a step, after some halvings, fits: what it was moved by is what the tolerances allow, unless a step of
+    /// twice the length, which moved its algebraic unknowns by so much, shows that a shorter one does not lessen that.
+    fn fits(
+        &mut self,
+        target: f64,
+        projected: &Projected,
+        n_halvings: usize,
+        transmitted: f64,
+    ) -> bool {
+        self.is_within(target, projected, n_halvings > 0)
+            && projected.residual <= MAX_RESIDUAL
+            && (!self.is_transmitted(projected)
+                || projected.algebraic_change > LESSENED * transmitted)
+    }
+
+    /// Whether algebraic unknowns were moved by more than their series and the tolerances of the states account for.
+    fn is_transmitted(&self, projected: &Projected) -> bool {
+        projected.algebraic_change > TRANSMITTED * self.options.tolerances.rtol
+    }
+
+    /// Whether the series reach a switch at a distance, (R1a): an ordinary step to it would be accepted, or a shorter one would be no better.
+    ///
+    /// Where the equations have no value or no Jacobian at the switch, as where a root begins, nothing is known against the series.
+    pub(super) fn reaches(&mut self, s: f64) -> bool {
+        let mut moved = [f64::INFINITY; 2];
+        for (moved, part) in moved.iter_mut().zip([1.0, 0.5]) {
+            let target = self.time + self.direction * part * s;
+            if target == self.time {
+                return true;
+            }
+            self.stages
+                .predict(&self.series, target - self.time, &mut self.point);
+            self.stages.set_point(target, &self.point);
+            let solved = self.stages.factor();
+            let projected = match solved.and_then(|()| self.stages.project(false)) {
+                Ok(projected) => projected,
+                Err(Failure::NoConvergence { .. }) => continue,
+                Err(_) => return true,
+            };
+            *moved = projected.algebraic_change;
+            let fits = self.is_within(target, &projected, part < 1.0)
+                && projected.residual <= MAX_RESIDUAL
+                && !self.is_transmitted(&projected);
+            if fits {
+                // The highest derivatives that are compared are part of the point.
+                let n_point = self.stages.n_point().min(self.next.len());
+                self.stages.point(&mut self.next[..n_point]);
+                return part == 1.0 && self.ends_agree(target - self.time);
+            }
+        }
+        moved[1] > LESSENED * moved[0] && moved[1] < f64::INFINITY
     }
 
     /// Whether a projection moved the states by no more than the tolerances allow, or no more than rounding makes it.
@@ -194,10 +237,10 @@ impl Taylor<'_> {
         }
     }
 
-    fn expand_next(&mut self, target: f64, change: f64) -> Result<(), Failure> {
+    fn expand_next(&mut self, target: f64, projected: &Projected) -> Result<(), Failure> {
         self.nudge(target)?;
-        // Up to a tolerance the Jacobian of the predicted point serves: the coefficients are as good as the point.
-        if change > self.options.tolerances.rtol {
+        let rtol = self.options.tolerances.rtol;
+        if projected.needs_new_jacobian(rtol) {
             self.stages.factor()?;
         }
         self.stages.expand(&mut self.next)

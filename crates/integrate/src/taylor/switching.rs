@@ -210,8 +210,6 @@ impl Taylor<'_> {
         let width = SAME_SWITCH * time.abs().max(s);
         let at_once = SAME_SWITCH * time.abs().max((self.options.t_end - time).abs().min(1.0));
         let together = self.together(branch, s, width);
-        let n = self.trajectory.n();
-        shift(&self.series, n, time - self.time, &mut self.point);
         let rtol = self.options.tolerances.rtol;
         // How far a zero of the series may be off the switch, which two different switches may not.
         let way = Way::through(self.options.t_end - time, rtol, width.max(SIDE_VALUE * s));
@@ -220,6 +218,12 @@ impl Taylor<'_> {
             .map(|&branch| (branch, beyond(&self.stages, branch, way)))
             .collect();
         self.note_sizes(&together, s);
+        if !self.reaches(s) {
+            self.stages.statistics.rejected += 1;
+            return self.step(0.5 * s, self.options.t_end);
+        }
+        let n = self.trajectory.n();
+        shift(&self.series, n, time - self.time, &mut self.point);
         let time = match self.of_time[branch] {
             true => exact_time(&mut self.stages, branch, (time, &self.point)),
             false => time,

@@ -418,6 +418,7 @@ fn searched_at(
         state_change: moved,
         algebraic_change: moved,
         change: moved,
+        contraction: 0.0,
         residual,
     })
 }
