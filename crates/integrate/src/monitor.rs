@@ -642,7 +642,7 @@ impl<'p> Monitor<'p> {
     }
 
     /// A quantity on the series, as sign and logarithm; `None` where it has no value.
-    fn value(&mut self, expansion: Expansion<'_>, quantity: usize, s: f64) -> Option<LogDet> {
+    pub fn value(&mut self, expansion: Expansion<'_>, quantity: usize, s: f64) -> Option<LogDet> {
         if let Some(argument) = self.argument(quantity) {
             self.evaluate_arguments(expansion, s);
             return sign_and_logarithm(argument.quantity(&self.roots));

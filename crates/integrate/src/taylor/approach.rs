@@ -108,6 +108,11 @@ impl Taylor<'_> {
         let tail = (self.tail.streak >= STREAK).then_some(self.tail.time);
         let time = zero.map(|zero| zero.time).or(tail)?;
         let distance = (time - end) * self.direction;
+        // Behind a switch the equations are others.
+        let far = (time - self.time).abs();
+        if self.stages.n_branches() > 0 && self.first_switch(far * (1.0 + SAME_TIME)).is_some() {
+            return None;
+        }
         (distance > 0.0).then_some(Expected { time, distance })
     }
 

@@ -1,6 +1,6 @@
 //! Singularities that the coefficients of the series alone point at.
 
-use super::{STREAK, Taylor};
+use super::{SAME_TIME, STREAK, Taylor};
 use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Nature, RatioFit, StopReason};
 use crate::stages::Passage;
@@ -48,7 +48,33 @@ impl Taylor<'_> {
         }
         let distance = self.tail.distance;
         let is_there = self.is_near_end(distance) && self.tail.streak >= STREAK;
-        is_there && !self.has_no_branch()
+        is_there && !self.has_no_branch() && !self.switches_before(distance)
+    }
+
+    /// Whether a side is left before a singular point: it is one of equations that do not hold there. Coefficients know it to [`AGREEMENT`];
+    /// a side that is left as near as that is left before it if what vanishes there has not vanished yet.
+    fn switches_before(&mut self, distance: f64) -> bool {
+        if self.stages.n_branches() == 0 {
+            return false;
+        }
+        let distance = distance.abs();
+        let Some((s, _)) = self.first_switch((1.0 + 2.0 * AGREEMENT) * distance) else {
+            return false;
+        };
+        let quantity = match self.vanishing_at_tail() {
+            _ if s < (1.0 - 2.0 * AGREEMENT) * distance => return true,
+            Some(quantity) => quantity,
+            None => return false,
+        };
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let mut size = |s: f64| self.monitor.value(expansion, quantity, s);
+        match (size(0.0), size(self.direction * s)) {
+            (Some(here), Some(there)) => there.log_abs > here.log_abs + SAME_TIME.ln(),
+            _ => false,
+        }
     }
 
     /// Whether the coefficients point at a singular point of the equations where they have none: nothing vanishes there, (R21).
