@@ -255,6 +255,28 @@ impl Polynomial {
         }))
     }
 
+    /// `scale^(degree / 2)` times the polynomial, written linear in a variable of this degree with
+    /// `scale * variable^2 = square`.
+    pub fn with_square(&self, variable: usize, square: &Self, scale: &IBig) -> Self {
+        let coefficients = self.coefficients(variable);
+        if coefficients.len() < 3 {
+            return self.clone();
+        }
+        let half = (coefficients.len() - 1) / 2;
+        let mut parts = [Self::zero(), Self::zero()];
+        let mut power = Self::one();
+        for (k, pair) in coefficients.chunks(2).enumerate() {
+            let missing = scale.pow(half - k);
+            for (part, coefficient) in parts.iter_mut().zip(pair) {
+                if !coefficient.is_zero() {
+                    *part = &*part + &(coefficient * &power).scaled(&missing);
+                }
+            }
+            power = &power * square;
+        }
+        Self::from_coefficients(variable, &parts)
+    }
+
     /// The coefficient of one power of a variable.
     pub fn coefficient(&self, variable: usize, power: u16) -> Self {
         let terms = self.terms.iter();

@@ -707,6 +707,47 @@ fn limits_are_said() {
     assert!(zero.is_singular());
 }
 
+/// Angles that hold functions of angles: what they are multiples of is known only once the inner ones are expanded.
+#[test]
+fn angles_inside_angles() {
+    let functions = [UnaryOp::Sin, UnaryOp::Cos];
+    let mut n_compared = 0;
+    for (multiple, over) in (1..=3).flat_map(|k| (1..=6).map(move |m| (k, m))) {
+        for (outer, inner) in functions.map(|f| functions.map(|g| (f, g))).concat() {
+            let mut entry = None;
+            let (graph, locus) = find(|graph| {
+                let x = graph.symbol(SymbolId(0));
+                let k = graph.constant(multiple.into());
+                let angle = graph.mul(k, x);
+                let function = graph.unary(inner, angle);
+                let m = graph.constant(over.into());
+                let part = graph.div(function, m);
+                let whole = graph.add(part, x);
+                let (alone, shifted) = (graph.unary(outer, part), graph.unary(outer, whole));
+                let three = graph.constant(3.0);
+                let sum = graph.add(alone, three);
+                entry = Some(graph.mul(sum, shifted));
+                vec![entry]
+            });
+            let locus = locus.expect("a formula");
+            for x in [0.3, -1.1, 2.4] {
+                let value = |expr| graph.evaluate(&[expr], |_| x)[0];
+                let power = |f: &DeterminantFactor| value(f.expr).powi(f.multiplicity as i32);
+                let formula =
+                    locus.constant_f64() * locus.factors.iter().map(power).product::<f64>();
+                let direct = value(entry.expect("an entry"));
+                let text = format!("{outer:?}({inner:?}({multiple}*x)/{over}) at {x}");
+                assert!(
+                    (direct - formula).abs() < 1e-10,
+                    "{text}: {direct}, {formula}"
+                );
+                n_compared += 1;
+            }
+        }
+    }
+    assert_eq!(n_compared, 216);
+}
+
 /// A random expression of three symbols, of the kinds that mechanisms have.
 fn random_expression(graph: &mut Graph, random: &mut Random, depth: u32) -> ExprId {
     let mut pick = |n: u32| ((random.next() + 1.0) * 0.5 * f64::from(n)) as u32;

@@ -1,6 +1,6 @@
 //! The position constraints of a model as trigonometric polynomials.
 
-use crate::convert::{Angle, Converter};
+use crate::convert::{Angle, Trigonometric, diagnostic, trigonometric};
 use crate::kinematics::Kinematics;
 use crate::ring::{Ring, VariableKind};
 use crate::waves::Waves;
@@ -84,32 +84,28 @@ impl Constraints {
             .map(|&equation| model.equations[equation].residual)
             .collect();
         let keep = kept(model, &question.parameters, &residuals)?;
-        let refused = |at: usize, refusal| Converter::diagnostic(model, equations[at], &refusal);
-        let mut converter = Converter::new(model, &keep, &residuals).map_err(|refusals| {
-            let all = refusals.into_iter();
-            all.map(|(at, refusal)| refused(at, refusal))
+        let (quotients, parts) = trigonometric(model, &keep, &residuals).map_err(|refused| {
+            let all = refused.into_iter();
+            all.map(|(at, because)| diagnostic(model, equations[at], &because))
                 .collect::<Vec<_>>()
         })?;
         let mut rows = Vec::new();
-        for (at, &residual) in residuals.iter().enumerate() {
-            let quotient = converter
-                .convert(residual)
-                .map_err(|refusal| vec![refused(at, refusal)])?;
+        for (at, quotient) in quotients.into_iter().enumerate() {
             let bottom = quotient.bottom;
             let is_number = bottom
                 .as_polynomial()
-                .is_some_and(|p| converter.ring.is_known(&p));
+                .is_some_and(|p| parts.ring.is_known(&p));
             rows.push(Constraint {
                 equation: equations[at],
-                waves: quotient.top.primitive(&converter.ring),
+                waves: quotient.top.primitive(&parts.ring),
                 denominator: (!is_number).then_some(bottom),
             });
         }
-        warnings.extend(converter.warnings.iter().cloned());
-        let occurs = occurring(&rows, converter.ring.variables().len());
-        check_angles(model, &converter, &rows)?;
-        let angles = essential_angles(model, &converter.angles, &mut rows, &mut warnings);
-        let ring = converter.ring.clone();
+        warnings.extend(parts.warnings.iter().cloned());
+        let occurs = occurring(&rows, parts.ring.variables().len());
+        check_angles(model, &parts, &rows)?;
+        let angles = essential_angles(model, &parts.angles, &mut rows, &mut warnings);
+        let ring = parts.ring.clone();
         let listed = |wanted: fn(&VariableKind) -> bool| -> Vec<usize> {
             let all = ring.variables().iter().enumerate();
             all.filter(|(at, variable)| occurs[*at] && wanted(&variable.meaning))
@@ -127,7 +123,7 @@ impl Constraints {
         for (variable, own) in ring.variables().iter().enumerate() {
             if let VariableKind::Position(unknown) = own.meaning
                 && !occurs[variable]
-                && (converter.angles.iter()).all(|angle| angle.unknown != unknown)
+                && (parts.angles.iter()).all(|angle| angle.unknown != unknown)
             {
                 warnings.push(without_influence(model, unknown));
             }
@@ -196,11 +192,11 @@ fn all_waves(rows: &[Constraint]) -> impl Iterator<Item = &Waves> {
 /// Refuses unknowns that are angles and occur outside of sines and cosines as well.
 fn check_angles(
     model: &Model,
-    converter: &Converter<'_>,
+    parts: &Trigonometric<'_>,
     rows: &[Constraint],
 ) -> Result<(), Vec<Diagnostic>> {
-    for angle in &converter.angles {
-        let Some(variable) = converter.variable_of(angle.unknown) else {
+    for angle in &parts.angles {
+        let Some(variable) = parts.variable_of(angle.unknown) else {
             continue;
         };
         let place = rows.iter().find(|row| {

@@ -5,10 +5,10 @@ use crate::waves::{Quotient, Waves};
 use daelight_algebra::{IBig, Monomial, Polynomial, RBig, integer};
 use daelight_expr::{BinaryOp, ExprId, FastMap, Node, UnaryOp};
 use daelight_lang::{Code, Diagnostic, Model, Symbol, shorten};
+use daelight_symbolic::{
+    Algebra, BaseMultiples, ConversionBudget, Converter, Reading, Size, Unconverted,
+};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Largest whole power that is multiplied out.
-const MOST_POWER: i64 = 16;
 
 /// Largest multiple of an angle that is expanded.
 const MOST_MULTIPLE: i32 = 32;
@@ -41,14 +41,8 @@ pub struct Shift {
 struct Argument {
     unknowns: BTreeMap<usize, RBig>,
     known: BTreeMap<Monomial, RBig>,
-}
-
-/// Why an expression is no trigonometric polynomial.
-pub(crate) enum Refusal {
-    /// An operation that is not algebraic, or not in the angles.
-    NotAlgebraic(ExprId, &'static str),
-    TooLarge,
-    Undefined(ExprId),
+    /// The factor of pi.
+    half_turns: RBig,
 }
 
 /// What an expression depends on.
@@ -93,8 +87,39 @@ fn dependencies(model: &Model) -> Vec<Depends> {
     depends
 }
 
-/// Converts expressions, each node once.
-pub(crate) struct Converter<'a> {
+/// Expressions as quotients of trigonometric polynomials, what they are made of, or what was refused, by position.
+pub(crate) fn trigonometric<'a>(
+    model: &'a Model,
+    keep: &'a [bool],
+    expressions: &[ExprId],
+) -> Result<(Vec<Quotient>, Trigonometric<'a>), Vec<(usize, Unconverted)>> {
+    let budget = ConversionBudget {
+        terms: MOST_TERMS,
+        products: usize::MAX,
+        deadline: None,
+    };
+    let mut converter = Converter::new(Trigonometric::new(model, keep), budget);
+    let refused = converter.survey(expressions.iter().copied());
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    converter.algebra.find_angles();
+    let (mut quotients, mut refused) = (Vec::new(), Vec::new());
+    for (at, &expression) in expressions.iter().enumerate() {
+        match converter.convert(expression) {
+            Ok(quotient) => quotients.push(quotient),
+            Err(because) => refused.push((at, because)),
+        }
+    }
+    if refused.is_empty() {
+        Ok((quotients, converter.algebra))
+    } else {
+        Err(refused)
+    }
+}
+
+/// Quotients of trigonometric polynomials in the unknowns of a model.
+pub(crate) struct Trigonometric<'a> {
     model: &'a Model,
     keep: &'a [bool],
     pub ring: Ring,
@@ -102,88 +127,67 @@ pub(crate) struct Converter<'a> {
     pub angles: Vec<Angle>,
     pub warnings: BTreeSet<String>,
     depends: Vec<Depends>,
-    known: FastMap<ExprId, Quotient>,
     /// The variables of expressions that stand for themselves.
     opaque: FastMap<ExprId, usize>,
     plain: FastMap<usize, usize>,
     pi: Option<usize>,
-    /// For each product that occurs in an angle, the denominator of its multiples.
-    denominators: BTreeMap<Monomial, IBig>,
-    /// For each product of known quantities in angles, the greatest common divisor of its multiples.
-    common: BTreeMap<Monomial, IBig>,
+    /// Of the products that occur in angles.
+    multiples: BaseMultiples<Monomial>,
     /// The arguments that hold unknowns.
     arguments: Vec<Argument>,
     /// Products of known quantities that are left out of arguments with unknowns, since shifts of these take them up.
     absorbed: BTreeSet<Monomial>,
     /// The symbols of known angles: tangents of half of them.
     known_angles: BTreeMap<Monomial, usize>,
-    surveying: bool,
 }
 
-impl<'a> Converter<'a> {
-    /// Finds the angles of the expressions; after that [`Converter::convert`] makes polynomials of them.
-    pub fn new(
-        model: &'a Model,
-        keep: &'a [bool],
-        expressions: &[ExprId],
-    ) -> Result<Self, Vec<(usize, Refusal)>> {
-        let depends = dependencies(model);
-        let mut converter = Self {
-            model,
-            keep,
-            ring: Ring::default(),
-            angles: Vec::new(),
-            warnings: BTreeSet::new(),
-            depends,
-            known: FastMap::default(),
-            opaque: FastMap::default(),
-            plain: FastMap::default(),
-            pi: None,
-            denominators: BTreeMap::new(),
-            common: BTreeMap::new(),
-            arguments: Vec::new(),
-            absorbed: BTreeSet::new(),
-            known_angles: BTreeMap::new(),
-            surveying: true,
-        };
+impl<'a> Trigonometric<'a> {
+    fn new(model: &'a Model, keep: &'a [bool]) -> Self {
+        let mut ring = Ring::default();
         // In the order of the model, so that formulas read as the user would write them.
         for (index, parameter) in model.parameters.iter().enumerate() {
             if keep[index] {
                 let mut name = String::new();
                 model.write_name(Symbol::Parameter(index), &mut name);
                 let meaning = VariableKind::Parameter(index);
-                converter.ring.add(name, meaning, Some(parameter.value));
+                ring.add(name, meaning, Some(parameter.value));
             }
         }
-        let mut refusals = Vec::new();
-        for (at, &expression) in expressions.iter().enumerate() {
-            if let Err(refusal) = converter.convert(expression) {
-                refusals.push((at, refusal));
-            }
+        Self {
+            model,
+            keep,
+            ring,
+            angles: Vec::new(),
+            warnings: BTreeSet::new(),
+            depends: dependencies(model),
+            opaque: FastMap::default(),
+            plain: FastMap::default(),
+            pi: None,
+            multiples: BaseMultiples::default(),
+            arguments: Vec::new(),
+            absorbed: BTreeSet::new(),
+            known_angles: BTreeMap::new(),
         }
-        if !refusals.is_empty() {
-            return Err(refusals);
-        }
-        converter.surveying = false;
-        converter.known.clear();
-        for (&unknown, &variable) in &converter.plain {
-            let alone = Monomial::power(variable, 1);
-            if let Some(over) = converter.denominators.get(&alone) {
+    }
+
+    /// The angles, once all arguments were seen.
+    fn find_angles(&mut self) {
+        for (&unknown, &variable) in &self.plain {
+            if let Some(over) = self.multiples.over(&Monomial::power(variable, 1)) {
                 let over = u32::try_from(over).unwrap_or(u32::MAX);
                 let shift = Shift {
                     text: String::new(),
                     value: Some(0.0),
                 };
-                converter.angles.push(Angle {
+                self.angles.push(Angle {
                     unknown,
                     over,
                     shift,
                 });
             }
         }
-        converter.angles.sort_by_key(|angle| angle.unknown);
-        converter.absorb();
-        Ok(converter)
+        self.angles.sort_by_key(|angle| angle.unknown);
+        self.absorb();
     }
 
     /// Finds shifts of the unknowns that take up known angles: s with k·s = φ for every argument k·y + φ, each product of known
@@ -241,129 +245,6 @@ impl<'a> Converter<'a> {
         self.plain.get(&unknown).copied()
     }
 
-    /// The quotient of an expression; without recursion, since sums may be long.
-    pub fn convert(&mut self, root: ExprId) -> Result<Quotient, Refusal> {
-        let mut stack = vec![(root, false)];
-        while let Some((id, ready)) = stack.pop() {
-            if self.known.contains_key(&id) {
-                continue;
-            }
-            let (node, arguments) = self.resolve(id);
-            if !ready {
-                stack.push((id, true));
-                stack.extend(arguments.into_iter().map(|argument| (argument, false)));
-                continue;
-            }
-            let value = self.node(id, node)?;
-            if value.top.n_terms().max(value.bottom.n_terms()) > MOST_TERMS {
-                return Err(Refusal::TooLarge);
-            }
-            self.known.insert(id, value);
-        }
-        Ok(self.known[&root].clone())
-    }
-
-    /// The operation behind a node, and what must be known before it.
-    fn resolve(&self, id: ExprId) -> (Node, Vec<ExprId>) {
-        let graph = &self.model.graph;
-        let depends = self.depends[id.index()];
-        let node = graph.folded_from(id).unwrap_or_else(|| graph.node(id));
-        let arguments = match node {
-            _ if depends.time && !depends.unknown => Vec::new(),
-            Node::Symbol(symbol) => match self.model.symbols.get(symbol) {
-                Symbol::Parameter(index) if !self.keep[index] => {
-                    vec![self.model.parameters[index].definition]
-                }
-                _ => Vec::new(),
-            },
-            Node::Unary(
-                UnaryOp::Neg | UnaryOp::Sqrt | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan,
-                a,
-            ) => vec![a],
-            Node::Binary(
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Pow,
-                a,
-                b,
-            ) => vec![a, b],
-            _ => Vec::new(),
-        };
-        (node, arguments)
-    }
-
-    fn node(&mut self, id: ExprId, node: Node) -> Result<Quotient, Refusal> {
-        let depends = self.depends[id.index()];
-        if depends.time && !depends.unknown {
-            return Ok(self.opaque(id));
-        }
-        let undefined = || Refusal::Undefined(id);
-        Ok(match node {
-            Node::Constant(bits) => {
-                let value = f64::from_bits(bits);
-                if value == std::f64::consts::PI {
-                    let ring = &mut self.ring;
-                    let pi = *self
-                        .pi
-                        .get_or_insert_with(|| ring.add("pi", VariableKind::Known, Some(value)));
-                    return Ok(Polynomial::variable(pi).into());
-                }
-                number(&integer::decimal(value).ok_or_else(undefined)?)
-            }
-            Node::Symbol(symbol) => match self.model.symbols.get(symbol) {
-                Symbol::Parameter(index) if self.keep[index] => {
-                    let variable = self.ring.find(&VariableKind::Parameter(index));
-                    Polynomial::variable(variable.expect("kept parameters are in the ring")).into()
-                }
-                Symbol::Parameter(index) => {
-                    self.known[&self.model.parameters[index].definition].clone()
-                }
-                Symbol::Unknown { unknown, order: 0 } => {
-                    let variable = match self.plain.get(&unknown) {
-                        Some(&variable) => variable,
-                        None => {
-                            let mut name = String::new();
-                            self.model.write_symbol(symbol, &mut name);
-                            let variable =
-                                self.ring.add(name, VariableKind::Position(unknown), None);
-                            self.plain.insert(unknown, variable);
-                            variable
-                        }
-                    };
-                    Polynomial::variable(variable).into()
-                }
-                _ => return Err(Refusal::NotAlgebraic(id, "a derivative is no position")),
-            },
-            Node::Unary(UnaryOp::Neg, a) => self.known[&a].negated(),
-            Node::Unary(UnaryOp::Sqrt, a) => {
-                let argument = self.known[&a].clone();
-                self.root(id, &argument)?
-            }
-            Node::Unary(op @ (UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan), a) => {
-                let [cosine, sine] = self.cosine_and_sine(id, a)?;
-                match op {
-                    UnaryOp::Cos => cosine,
-                    UnaryOp::Sin => sine,
-                    _ => sine.over(&cosine, &self.ring).ok_or_else(undefined)?,
-                }
-            }
-            Node::Binary(BinaryOp::Add, a, b) => self.known[&a].plus(&self.known[&b], &self.ring),
-            Node::Binary(BinaryOp::Sub, a, b) => {
-                self.known[&a].plus(&self.known[&b].negated(), &self.ring)
-            }
-            Node::Binary(BinaryOp::Mul, a, b) => self.known[&a].times(&self.known[&b], &self.ring),
-            Node::Binary(BinaryOp::Div, a, b) => self.known[&a]
-                .over(&self.known[&b], &self.ring)
-                .ok_or_else(undefined)?,
-            Node::Binary(BinaryOp::Pow, a, b) => self.power(id, a, b)?,
-            _ if !depends.unknown => self.number_or_symbol(id)?,
-            _ => {
-                return Err(Refusal::NotAlgebraic(
-                    id,
-                    "only sums, products, quotients, whole powers, sines and cosines are algebraic",
-                ));
-            }
-        })
-    }
-
     /// A term without unknowns that stands for itself.
     fn opaque(&mut self, id: ExprId) -> Quotient {
         let variable = match self.opaque.get(&id) {
@@ -380,12 +261,12 @@ impl<'a> Converter<'a> {
     }
 
     /// The value of an operation of parameters that is not algebraic: a symbol where they are kept, a decimal otherwise.
-    fn number_or_symbol(&mut self, id: ExprId) -> Result<Quotient, Refusal> {
+    fn number_or_symbol(&mut self, id: ExprId) -> Result<Quotient, Unconverted> {
         if self.depends[id.index()].kept && self.keep.iter().any(|keep| *keep) {
             return Ok(self.opaque(id));
         }
         let value = self.model.parameter_value(id);
-        let exact = integer::decimal(value).ok_or(Refusal::Undefined(id))?;
+        let exact = integer::decimal(value).ok_or(Unconverted::Undefined(id))?;
         let text = self.model.text(id, 200).unwrap_or_default();
         self.warnings.insert(format!(
             "{text} is not algebraic; the decimal {value} stands for it"
@@ -393,142 +274,25 @@ impl<'a> Converter<'a> {
         Ok(number(&exact))
     }
 
-    fn power(&mut self, id: ExprId, a: ExprId, b: ExprId) -> Result<Quotient, Refusal> {
-        let refusal = || Refusal::NotAlgebraic(id, "the exponent is not a small whole number");
-        let (exponent, bottom) = self.known[&b].as_polynomial().ok_or_else(refusal)?;
-        let exponent = exponent.as_constant().ok_or_else(refusal)?;
-        let exponent = i64::try_from(&exponent).map_err(|_| refusal())?;
-        let base = self.known[&a].clone();
-        let base = match i64::try_from(&bottom) {
-            Ok(1) => base,
-            Ok(2) => self.root(id, &base)?,
-            _ => return Err(refusal()),
-        };
-        if exponent.abs() > MOST_POWER {
-            return Err(refusal());
-        }
-        let one = Quotient::from(Polynomial::one());
-        let base = if exponent < 0 {
-            one.over(&base, &self.ring).ok_or(Refusal::Undefined(id))?
-        } else {
-            base
-        };
-        let mut power = one;
-        for _ in 0..exponent.unsigned_abs() {
-            power = power.times(&base, &self.ring);
-            if power.top.n_terms().max(power.bottom.n_terms()) > MOST_TERMS {
-                return Err(Refusal::TooLarge);
-            }
-        }
-        Ok(power)
-    }
-
-    /// A square root of what holds no unknown.
-    fn root(&mut self, id: ExprId, argument: &Quotient) -> Result<Quotient, Refusal> {
-        let refusal = || Refusal::NotAlgebraic(id, "a root of unknowns is not a polynomial");
-        let (top, bottom) = argument.as_polynomial().ok_or_else(refusal)?;
-        if !self.ring.is_known(&top) {
-            return Err(refusal());
-        }
-        // sqrt(t / b) = sqrt(t b) / b
-        let root = self.ring.root_of(&top.scaled(&bottom));
-        let root = root.ok_or(Refusal::Undefined(id))?;
-        let quotient = Quotient::from(root);
-        Ok(Quotient {
-            bottom: Polynomial::constant(bottom).into(),
-            ..quotient
-        })
-    }
-
-    /// Cosine and sine of a sum of multiples of unknowns, of pi and of other terms: (2).
-    fn cosine_and_sine(&mut self, id: ExprId, argument: ExprId) -> Result<[Quotient; 2], Refusal> {
-        let refusal = || Refusal::NotAlgebraic(id, "the angle is no sum of multiples of unknowns");
-        let (top, bottom) = self.known[&argument].as_polynomial().ok_or_else(refusal)?;
-        let mut multiples: Vec<i32> = vec![0; self.angles.len()];
-        let mut known: Vec<(Monomial, i32)> = Vec::new();
-        let mut half_turns = RBig::ZERO;
-        let mut own = Argument::default();
-        let has_unknowns = (top.terms().iter()).any(|(m, _)| self.unknown_alone(m).is_some());
+    /// The terms of an argument: pi with its factor, unknowns with theirs, and products of known quantities.
+    fn argument(&mut self, id: ExprId, value: &Quotient) -> Result<Argument, Unconverted> {
+        let refusal = Unconverted::NotAlgebraic(id, "the angle is no sum of multiples of unknowns");
+        let (top, bottom) = value.as_polynomial().ok_or(refusal.clone())?;
+        let mut argument = Argument::default();
         for (monomial, coefficient) in top.terms() {
             let ratio = RBig::from(coefficient.clone()) / RBig::from(bottom.clone());
-            let one_unknown = self.unknown_alone(monomial);
-            if one_unknown.is_none() && !self.ring.is_known(&term(monomial)) {
-                return Err(refusal());
-            }
-            if self
-                .pi
-                .is_some_and(|pi| *monomial == Monomial::power(pi, 1))
-            {
-                half_turns = ratio;
-                continue;
-            }
-            match one_unknown {
-                Some(unknown) => own.unknowns.insert(unknown, ratio.clone()),
-                None => own.known.insert(monomial.clone(), ratio.clone()),
-            };
-            if has_unknowns && one_unknown.is_none() && self.absorbed.contains(monomial) {
-                continue;
-            }
-            if self.surveying {
-                self.survey(monomial, &ratio, one_unknown.is_none());
-                continue;
-            }
-            let over = &self.denominators[monomial];
-            let mut multiple = ratio.numerator() * (over / IBig::from(ratio.denominator().clone()));
-            if one_unknown.is_none()
-                && let Some(common) = self.common.get(monomial).filter(|c| !c.is_zero())
-            {
-                multiple /= common;
-            }
-            let multiple = i32::try_from(&multiple).map_err(|_| refusal())?;
-            if multiple.abs() > MOST_MULTIPLE {
-                return Err(refusal());
-            }
-            match one_unknown {
-                Some(unknown) => {
-                    let at = self.angles.iter().position(|a| a.unknown == unknown);
-                    multiples[at.ok_or_else(refusal)?] = multiple;
-                }
-                None => known.push((monomial.clone(), multiple)),
+            let is_pi = |pi| *monomial == Monomial::power(pi, 1);
+            if self.pi.is_some_and(is_pi) {
+                argument.half_turns = ratio;
+            } else if let Some(unknown) = self.unknown_alone(monomial) {
+                argument.unknowns.insert(unknown, ratio);
+            } else if self.ring.is_known(&term(monomial)) {
+                argument.known.insert(monomial.clone(), ratio);
+            } else {
+                return Err(refusal);
             }
         }
-        if self.surveying {
-            if has_unknowns {
-                self.arguments.push(own);
-            }
-            // Nothing cancels by accident before the angles are known.
-            let symbol = self.opaque(id);
-            return Ok([symbol.clone(), symbol]);
-        }
-        let one = Polynomial::one();
-        let mut pair = Waves::unit(multiples).map(|top| Quotient {
-            top,
-            bottom: one.clone().into(),
-        });
-        for (monomial, multiple) in known {
-            let tangent = self.known_angle(&monomial);
-            let mut unit = unit_of_tangent(tangent);
-            if multiple < 0 {
-                unit[1] = unit[1].negated();
-            }
-            for _ in 0..multiple.unsigned_abs() {
-                pair = self.rotated(&pair, &unit);
-            }
-        }
-        Ok(self.turned(pair, &half_turns))
-    }
-
-    /// Notes a multiple of a product in an angle: the least denominator of all of them, and of known products their common divisor.
-    fn survey(&mut self, monomial: &Monomial, ratio: &RBig, is_known: bool) {
-        let divisor = IBig::from(ratio.denominator().clone());
-        let over = (self.denominators.entry(monomial.clone())).or_insert(IBig::ONE);
-        let factor = &divisor / integer::gcd(over, &divisor);
-        *over = &*over * &factor;
-        if is_known {
-            let of_this = ratio.numerator() * (&*over / divisor);
-            let common = self.common.entry(monomial.clone()).or_insert(IBig::ZERO);
-            *common = integer::gcd(&(&*common * factor), &of_this);
-        }
+        Ok(argument)
     }
 
     /// The unknown that a product is.
@@ -556,9 +320,8 @@ impl<'a> Converter<'a> {
         {
             text = inner.to_string();
         }
-        let over = RBig::from(self.denominators[monomial].clone() * 2);
-        let common = self.common.get(monomial).filter(|c| !c.is_zero());
-        let half = RBig::from(common.cloned().unwrap_or(IBig::ONE)) / over;
+        let over = self.multiples.over(monomial).unwrap_or(&IBig::ONE) * 2;
+        let half = RBig::from(self.multiples.common(monomial)) / RBig::from(over);
         let text = match (text.as_str(), half.numerator().is_one()) {
             ("1", _) => format!("{half}"),
             (_, true) => format!("{text}/{}", half.denominator()),
@@ -627,38 +390,227 @@ impl<'a> Converter<'a> {
         }
         pair
     }
+}
 
-    /// What is wrong, for the user.
-    pub fn diagnostic(model: &Model, equation: usize, refusal: &Refusal) -> Diagnostic {
-        let place = model.equations[equation].span;
-        let text = |id: &ExprId| {
-            let text = model.text(*id, 100_000).unwrap_or_default();
-            shorten(&text, 80)
+impl Algebra for Trigonometric<'_> {
+    type Value = Quotient;
+
+    const OLDEST_FIRST: bool = false;
+
+    /// By the operation that a number was folded from: pi/4 is no decimal.
+    fn read(&self, id: ExprId) -> Reading {
+        use BinaryOp::{Add, Div, Mul, Pow, Sub};
+        use UnaryOp::{Cos, Neg, Sin, Sqrt, Tan};
+        let graph = &self.model.graph;
+        let depends = self.depends[id.index()];
+        if depends.time && !depends.unknown {
+            return Reading::Whole;
+        }
+        let node = graph.folded_from(id).unwrap_or_else(|| graph.node(id));
+        match node {
+            Node::Constant(bits) if f64::from_bits(bits) != std::f64::consts::PI => {
+                Reading::Operation(node)
+            }
+            Node::Symbol(symbol) => match self.model.symbols.get(symbol) {
+                Symbol::Parameter(index) if !self.keep[index] => {
+                    Reading::Definition(self.model.parameters[index].definition)
+                }
+                _ => Reading::Whole,
+            },
+            Node::Unary(Neg | Sqrt | Sin | Cos | Tan, _)
+            | Node::Binary(Add | Sub | Mul | Div | Pow, ..) => Reading::Operation(node),
+            _ => Reading::Whole,
+        }
+    }
+
+    fn alone(&mut self, id: ExprId) -> Result<Quotient, Unconverted> {
+        let depends = self.depends[id.index()];
+        if depends.time && !depends.unknown {
+            return Ok(self.opaque(id));
+        }
+        let variable = match self.model.graph.node(id) {
+            Node::Constant(bits) if f64::from_bits(bits) == std::f64::consts::PI => {
+                let ring = &mut self.ring;
+                let value = Some(std::f64::consts::PI);
+                *(self.pi).get_or_insert_with(|| ring.add("pi", VariableKind::Known, value))
+            }
+            Node::Symbol(symbol) => match self.model.symbols.get(symbol) {
+                Symbol::Parameter(index) => {
+                    let variable = self.ring.find(&VariableKind::Parameter(index));
+                    variable.expect("kept parameters are in the ring")
+                }
+                Symbol::Unknown { unknown, order: 0 } => match self.plain.get(&unknown) {
+                    Some(&variable) => variable,
+                    None => {
+                        let mut name = String::new();
+                        self.model.write_symbol(symbol, &mut name);
+                        let variable = self.ring.add(name, VariableKind::Position(unknown), None);
+                        self.plain.insert(unknown, variable);
+                        variable
+                    }
+                },
+                _ => {
+                    let because = "a derivative is no position";
+                    return Err(Unconverted::NotAlgebraic(id, because));
+                }
+            },
+            _ if !depends.unknown => return self.number_or_symbol(id),
+            Node::Binary(BinaryOp::Pow, ..) => {
+                let because = "the exponent is not a small whole number";
+                return Err(Unconverted::NotAlgebraic(id, because));
+            }
+            _ => {
+                return Err(Unconverted::NotAlgebraic(
+                    id,
+                    "only sums, products, quotients, whole powers, sines and cosines are algebraic",
+                ));
+            }
         };
-        let span = |id: &ExprId| model.spans.get(id).copied().unwrap_or(place);
-        match refusal {
-            Refusal::NotAlgebraic(id, why) => Diagnostic::error(
-                Code::Unsupported,
-                span(id),
-                format!("`{}` is not algebraic in the positions", text(id)),
-            )
-            .label("in a constraint")
-            .note(*why)
-            .help("give this part an unknown of its own, or leave the equation out"),
-            Refusal::TooLarge => Diagnostic::error(
-                Code::TooLarge,
-                place,
-                format!("a constraint has more than {MOST_TERMS} terms"),
-            )
-            .label("this equation")
-            .help("give shared parts unknowns of their own"),
-            Refusal::Undefined(id) => Diagnostic::error(
-                Code::BadValue,
-                span(id),
-                format!("`{}` has no value", text(id)),
-            )
-            .label("in a constraint")
-            .help("change the parameters in it"),
+        Ok(Polynomial::variable(variable).into())
+    }
+
+    fn number(&mut self, value: &RBig) -> Quotient {
+        number(value)
+    }
+
+    fn as_number(&self, value: &Quotient) -> Option<RBig> {
+        let (top, bottom) = value.as_polynomial()?;
+        Some(RBig::from(top.as_constant()?) / RBig::from(bottom))
+    }
+
+    fn negated(&mut self, a: &Quotient) -> Quotient {
+        a.negated()
+    }
+
+    fn sum(&mut self, a: &Quotient, b: &Quotient) -> Option<Quotient> {
+        Some(a.plus(b, &self.ring))
+    }
+
+    fn product(&mut self, a: &Quotient, b: &Quotient) -> Option<Quotient> {
+        Some(a.times(b, &self.ring))
+    }
+
+    fn quotient(&mut self, a: &Quotient, b: &Quotient) -> Option<Quotient> {
+        a.over(b, &self.ring)
+    }
+
+    fn size(&self, value: &Quotient) -> Size {
+        let parts = || [&value.top, &value.bottom].into_iter();
+        let all = parts().flat_map(Waves::terms).flat_map(|(_, parts)| parts);
+        Size {
+            top: value.top.n_terms(),
+            bottom: value.bottom.n_terms(),
+            degree: all.map(Polynomial::total_degree).max().unwrap_or(0),
+        }
+    }
+
+    /// A square root of what holds no unknown.
+    fn root(
+        &mut self,
+        id: ExprId,
+        _: ExprId,
+        argument: &Quotient,
+    ) -> Result<Quotient, Unconverted> {
+        let refusal = Unconverted::NotAlgebraic(id, "a root of unknowns is not a polynomial");
+        let (top, bottom) = argument.as_polynomial().ok_or(refusal.clone())?;
+        if !self.ring.is_known(&top) {
+            return Err(refusal);
+        }
+        // sqrt(t / b) = sqrt(t b) / b
+        let root = self.ring.root_of(&top.scaled(&bottom));
+        Ok(Quotient {
+            top: root.ok_or(Unconverted::Undefined(id))?.into(),
+            bottom: Polynomial::constant(bottom).into(),
+        })
+    }
+
+    fn survey(&mut self, id: ExprId, argument: &Quotient) -> Result<Quotient, Unconverted> {
+        let argument = self.argument(id, argument)?;
+        for (unknown, ratio) in &argument.unknowns {
+            let part = Monomial::power(self.plain[unknown], 1);
+            self.multiples.note(part, ratio);
+        }
+        for (part, ratio) in &argument.known {
+            self.multiples.note(part.clone(), ratio);
+        }
+        if !argument.unknowns.is_empty() {
+            self.arguments.push(argument);
+        }
+        Ok(self.opaque(id))
+    }
+
+    /// Cosine and sine of a sum of multiples of unknowns, of pi and of other terms: (2).
+    fn circle(&mut self, id: ExprId, argument: &Quotient) -> Result<[Quotient; 2], Unconverted> {
+        let refusal = Unconverted::NotAlgebraic(id, "the angle is no sum of multiples of unknowns");
+        let argument = self.argument(id, argument)?;
+        let within = |multiple: IBig| {
+            let multiple = i32::try_from(&multiple).ok();
+            multiple.filter(|multiple| multiple.abs() <= MOST_MULTIPLE)
+        };
+        let mut multiples: Vec<i32> = vec![0; self.angles.len()];
+        for (unknown, ratio) in &argument.unknowns {
+            let part = Monomial::power(self.plain[unknown], 1);
+            let multiple = self.multiples.multiple(part, ratio).and_then(within);
+            let at = self.angles.iter().position(|a| a.unknown == *unknown);
+            multiples[at.ok_or(refusal.clone())?] = multiple.ok_or(refusal.clone())?;
+        }
+        let one = Polynomial::one();
+        let mut pair = Waves::unit(multiples).map(|top| Quotient {
+            top,
+            bottom: one.clone().into(),
+        });
+        for (part, ratio) in argument.known.into_iter().rev() {
+            if !argument.unknowns.is_empty() && self.absorbed.contains(&part) {
+                continue;
+            }
+            let multiple = self.multiples.multiple(part.clone(), &ratio);
+            let common = self.multiples.common(&part);
+            let multiple = multiple.and_then(|multiple| within(multiple / common));
+            let multiple = multiple.ok_or(refusal.clone())?;
+            let mut unit = unit_of_tangent(self.known_angle(&part));
+            if multiple < 0 {
+                unit[1] = unit[1].negated();
+            }
+            for _ in 0..multiple.unsigned_abs() {
+                pair = self.rotated(&pair, &unit);
+            }
+        }
+        Ok(self.turned(pair, &argument.half_turns))
+    }
+}
+
+/// What is wrong, for the user.
+pub(crate) fn diagnostic(model: &Model, equation: usize, because: &Unconverted) -> Diagnostic {
+    let place = model.equations[equation].span;
+    let text = |id: &ExprId| {
+        let text = model.text(*id, 100_000).unwrap_or_default();
+        shorten(&text, 80)
+    };
+    let span = |id: &ExprId| model.spans.get(id).copied().unwrap_or(place);
+    match because {
+        Unconverted::NotAlgebraic(id, why) => Diagnostic::error(
+            Code::Unsupported,
+            span(id),
+            format!("`{}` is not algebraic in the positions", text(id)),
+        )
+        .label("in a constraint")
+        .note(*why)
+        .help("give this part an unknown of its own, or leave the equation out"),
+        Unconverted::Undefined(id) => Diagnostic::error(
+            Code::BadValue,
+            span(id),
+            format!("`{}` has no value", text(id)),
+        )
+        .label("in a constraint")
+        .help("change the parameters in it"),
+        Unconverted::Terms | Unconverted::Products | Unconverted::Degree | Unconverted::Time => {
+            let message = match because {
+                Unconverted::Degree => "the degree of a constraint is too high".to_string(),
+                _ => format!("a constraint has more than {MOST_TERMS} terms"),
+            };
+            Diagnostic::error(Code::TooLarge, place, message)
+                .label("this equation")
+                .help("give shared parts unknowns of their own")
         }
     }
 }

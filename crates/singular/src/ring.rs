@@ -94,15 +94,7 @@ impl Ring {
             let Some(square) = self.square(variable) else {
                 continue;
             };
-            let mut parts = [Polynomial::zero(), Polynomial::zero()];
-            let mut power = Polynomial::one();
-            for pair in result.coefficients(variable).chunks(2) {
-                for (part, coefficient) in parts.iter_mut().zip(pair) {
-                    *part = &*part + &(coefficient * &power);
-                }
-                power = &power * &square;
-            }
-            result = Polynomial::from_coefficients(variable, &parts);
+            result = result.with_square(variable, &square, &IBig::ONE);
         }
         // Squares of roots may hold other roots.
         if result == *p {

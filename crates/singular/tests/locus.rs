@@ -323,6 +323,10 @@ fn what_is_not_algebraic_is_named() {
             "`cos(q*x)` is not algebraic in the positions",
         ),
         ("x^q = 1;", "`x^q` is not algebraic in the positions"),
+        (
+            "((((x^16)^16)^16)^16)^2 + cos(q) = 1;",
+            "the degree of a constraint is too high",
+        ),
     ] {
         let text = format!("model M Real q, x; equation {equations} end M;");
         let refused = answer(
@@ -400,6 +404,18 @@ fn forms_of_angles() {
         let found = ask(&text, Kept::None, &[], 10);
         let words: Vec<&String> = found.words.iter().flat_map(|w| &w.conditions).collect();
         assert_eq!(words, conditions.iter().collect::<Vec<_>>(), "{equations}");
+    }
+}
+
+/// A shift that is itself the cosine of a known angle, an algebraic number, is known only once that is expanded.
+#[test]
+fn shifts_by_cosines_of_known_angles() {
+    for (n, over) in (1..=12).flat_map(|n| [1, 2, 3].map(|over| (n, over))) {
+        let shift = format!("cos({n}*3.141592653589793/12)/{over}");
+        let text = format!("model M Real q; equation cos(q + {shift}) = 0.1; end M;");
+        let found = ask(&text, Kept::None, &[], 10);
+        let n_conditions = found.words.iter().flat_map(|w| &w.conditions).count();
+        assert_eq!(n_conditions, 1, "{text}");
     }
 }
 

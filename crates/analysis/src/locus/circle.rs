@@ -5,8 +5,8 @@
 //! (15) to (18) of `docs/theory/locus.md`. In tangent polynomials the number of the cosine stands for t.
 
 use super::LocusOptions;
-use super::generators::{Angle, Generators, Kind};
 use daelight_algebra::{IBig, Monomial, Polynomial, RBig, factor};
+use daelight_symbolic::{BaseAngle, GeneratorKind, Generators};
 use std::collections::BTreeMap;
 
 /// A factor in the tangents of half the angles.
@@ -82,12 +82,12 @@ impl<'a> Collection<'a> {
         is_proved: bool,
         generators: &Generators,
     ) {
-        let angles: Vec<(usize, Angle)> = angles_of(p, generators);
+        let angles: Vec<(usize, BaseAngle)> = angles_of(p, generators);
         // With square roots the ring has no unique factorisation: nothing is claimed.
         let rooted = p
             .variables()
             .iter()
-            .any(|&v| matches!(generators.kind(v), Kind::Root { .. }));
+            .any(|&v| matches!(generators.kind(v), GeneratorKind::Root { .. }));
         if angles.is_empty() {
             let is_irreducible = is_proved && !rooted;
             self.push(Form::Tangents(p.clone()), exponent, is_irreducible);
@@ -225,10 +225,10 @@ fn norm(t: usize) -> Polynomial {
 }
 
 /// The angles whose sine or cosine occurs.
-pub(super) fn angles_of(p: &Polynomial, generators: &Generators) -> Vec<(usize, Angle)> {
+pub(super) fn angles_of(p: &Polynomial, generators: &Generators) -> Vec<(usize, BaseAngle)> {
     let variables = p.variables();
     let occurs =
-        |angle: &Angle| variables.contains(&angle.cosine) || variables.contains(&angle.sine);
+        |angle: &BaseAngle| variables.contains(&angle.cosine) || variables.contains(&angle.sine);
     let angles = generators.angles().iter().copied().enumerate();
     angles.filter(|(_, angle)| occurs(angle)).collect()
 }
@@ -248,7 +248,7 @@ fn parity(form: &Form, generators: &Generators) -> u128 {
 /// p ∏ (1 + t^2)^d in the tangents, and the degrees d: (15). `None` beyond the limits of terms and degrees or 128 angles.
 fn to_tangents(
     p: &Polynomial,
-    angles: &[(usize, Angle)],
+    angles: &[(usize, BaseAngle)],
     options: &LocusOptions,
 ) -> Option<(Polynomial, Vec<u16>)> {
     let mut result = p.clone();

@@ -1,8 +1,8 @@
 //! The determinant of a matrix of quotients, without division.
 
-use super::generators::Generators;
 use super::{Incomplete, LocusOptions};
 use daelight_algebra::{Fraction, IBig, Polynomial, gcd, integer};
+use daelight_symbolic::Generators;
 use std::collections::HashMap;
 
 /// The determinant as a product of polynomials over a product of polynomials.

@@ -1,9 +1,9 @@
 //! The simplest of several ways to write a trigonometric polynomial.
 
 use super::circle::angles_of;
-use super::generators::{Angle, Generators, Kind, eliminate_square};
 use daelight_algebra::{IBig, Monomial, Polynomial, RBig};
 use daelight_expr::{ExprId, Graph, UnaryOp};
+use daelight_symbolic::{BaseAngle, GeneratorKind, Generators, eliminate_square};
 use std::collections::BTreeMap;
 
 /// Most terms of a sum of waves that is looked at.
@@ -28,7 +28,7 @@ pub(super) fn simplest(
 ) -> (Polynomial, RBig) {
     let mut content = RBig::from(p.integer_content());
     let mut best = p.primitive_over_integers();
-    let angles: Vec<Angle> = angles_of(p, generators)
+    let angles: Vec<BaseAngle> = angles_of(p, generators)
         .into_iter()
         .map(|(_, a)| a)
         .collect();
@@ -85,7 +85,7 @@ impl Wave {
     /// The number of the generator; `None` for cos(0).
     fn generator(
         &self,
-        angles: &[Angle],
+        angles: &[BaseAngle],
         generators: &mut Generators,
         graph: &mut Graph,
     ) -> Option<usize> {
@@ -108,7 +108,7 @@ impl Wave {
             UnaryOp::Cos
         };
         let expr = graph.unary(op, sum?);
-        Some(generators.number(expr, || Kind::Free))
+        Some(generators.number(expr, || GeneratorKind::Free))
     }
 }
 
@@ -116,7 +116,7 @@ impl Wave {
 type Exponentials = BTreeMap<(Vec<i32>, u8), IBig>;
 
 /// A number times 2^degree times the sines and cosines of a monomial, as a sum of exponentials; `None` if there are too many.
-fn exponentials(monomial: &Monomial, number: IBig, angles: &[Angle]) -> Option<Exponentials> {
+fn exponentials(monomial: &Monomial, number: IBig, angles: &[BaseAngle]) -> Option<Exponentials> {
     let mut product: Exponentials = BTreeMap::from([((vec![0; angles.len()], 0), number)]);
     for (at, angle) in angles.iter().enumerate() {
         for (variable, is_sine) in [(angle.cosine, false), (angle.sine, true)] {
@@ -147,7 +147,7 @@ fn exponentials(monomial: &Monomial, number: IBig, angles: &[Angle]) -> Option<E
 }
 
 /// Products of sines and cosines as sums, by the exponentials of the angles: (19).
-fn waves(p: &Polynomial, angles: &[Angle]) -> Option<Waves> {
+fn waves(p: &Polynomial, angles: &[BaseAngle]) -> Option<Waves> {
     if angles.is_empty() {
         return None;
     }

@@ -30,17 +30,16 @@ mod circle;
 mod convert;
 mod determinant;
 mod form;
-mod generators;
 mod reach;
 mod sign;
 
 pub use block::BlockLoci;
-pub use generators::Generator;
 
 use circle::Collection;
-use convert::Converter;
+use convert::quotients;
 use daelight_algebra::{FactorBudget, Polynomial, RBig, integer};
 use daelight_expr::{ExprId, Graph, SymbolId, TooLong};
+use daelight_symbolic::Generator;
 use determinant::determinant;
 use std::fmt;
 use std::time::Instant;
@@ -222,9 +221,8 @@ impl Locus {
         if n > limit {
             return Err(Incomplete::Rows { rows: n, limit });
         }
-        let mut converter = Converter::new(graph, role, options);
-        let matrix = converter.matrix(entries, n)?;
-        let mut generators = converter.into_generators();
+        let (quotients, mut generators) = quotients(graph, role, options, entries)?;
+        let matrix = quotients.chunks(n.max(1)).map(<[_]>::to_vec).collect();
         let parts = determinant(matrix, &generators, options)?;
         let mut collection = Collection::new(options);
         for numerator in &parts.numerators {

@@ -1,7 +1,6 @@
 //! Factors that the equations without derivatives keep from vanishing: (21) of `docs/theory/locus.md`.
 
-use super::convert::Converter;
-use super::generators::{Generators, Kind};
+use super::convert::quotients;
 use super::{BlockLoci, FactorKind, Locus, LocusOptions, Role};
 use crate::tolerances::ROUNDING;
 use daelight_algebra::{Budget, Ideal, Polynomial, integer};
@@ -82,10 +81,8 @@ fn is_impossible(
         ..LocusOptions::default()
     };
     let entries: Vec<Option<ExprId>> = roots.iter().copied().map(Some).collect();
-    let mut converter = Converter::new(graph, role, &options);
-    let converted = converter.matrix(&entries, entries.len()).ok()?;
-    let generators = converter.into_generators();
-    let mut polynomials: Vec<Polynomial> = (converted.iter().flatten())
+    let (converted, generators) = quotients(graph, role, &options, &entries).ok()?;
+    let mut polynomials: Vec<Polynomial> = (converted.iter())
         .map(|quotient| quotient.numerator().clone())
         .collect();
     // A number with more than half of its bits may be the rounding of another one, whose relations it breaks.
@@ -129,22 +126,4 @@ fn is_surely_not_zero(p: &Polynomial, at: &dyn Fn(usize) -> f64) -> bool {
         })
         .sum();
     p.evaluate_f64(at).abs() > ROUNDING * f64::from(p.total_degree() + 1) * size
-}
-
-impl Generators {
-    fn n(&self) -> usize {
-        self.list.len()
-    }
-
-    /// The relations (11) between them.
-    fn relations(&self) -> Vec<Polynomial> {
-        let square = |v: usize| Polynomial::variable(v).pow(2);
-        let circles = (self.angles().iter())
-            .map(|angle| &(&square(angle.cosine) + &square(angle.sine)) - &Polynomial::one());
-        let roots = (0..self.n()).filter_map(|v| match self.kind(v) {
-            Kind::Root { radicand, scale } => Some(&square(v).scaled(scale) - radicand),
-            _ => None,
-        });
-        circles.chain(roots).collect()
-    }
 }

@@ -1,11 +1,11 @@
 //! Factors that cannot vanish.
 
-use super::generators::{Angle, Generators, Kind};
 use super::{FactorKind, Role};
 use crate::tolerances::HOLDS;
 use daelight_algebra::real::Univariate;
 use daelight_algebra::{Budget, Monomial, Polynomial, RBig, integer, squarefree};
 use daelight_expr::{ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
+use daelight_symbolic::{BaseAngle, GeneratorKind, Generators};
 
 /// What values a generator or a term can take.
 #[derive(Clone, Copy)]
@@ -129,12 +129,12 @@ fn has_real_zero(
     let moving = p.variables().into_iter().filter(|&v| resting(v).is_none());
     let moving: Vec<usize> = moving.collect();
     let angle = |&v: &usize| match *generators.kind(v) {
-        Kind::Cosine(angle) | Kind::Sine(angle) => Some(angle),
+        GeneratorKind::Cosine(angle) | GeneratorKind::Sine(angle) => Some(angle),
         _ => None,
     };
     let quantity = match (moving.first().and_then(angle), &moving[..]) {
         (Some(first), all) if all.iter().all(|v| angle(v) == Some(first)) => {
-            Quantity::Angle(generators.angles()[first])
+            Quantity::BaseAngle(generators.angles()[first])
         }
         (None, &[one]) => Quantity::Generator(one),
         _ => return None,
@@ -153,7 +153,7 @@ fn has_real_zero(
 /// What moves in a factor.
 enum Quantity {
     Generator(usize),
-    Angle(Angle),
+    BaseAngle(BaseAngle),
 }
 
 impl Quantity {
@@ -165,7 +165,7 @@ impl Quantity {
     fn polynomial(&self, p: &Polynomial, value: impl Fn(usize) -> RBig) -> Option<Univariate> {
         let own = match self {
             Self::Generator(v) => [*v, *v],
-            Self::Angle(angle) => [angle.cosine, angle.sine],
+            Self::BaseAngle(angle) => [angle.cosine, angle.sine],
         };
         let degree = own.map(|v| p.degree(v));
         let degree = degree[0].saturating_add(degree[1]);
@@ -188,7 +188,7 @@ impl Quantity {
             let [i, j] = own.map(exponent);
             let part = match self {
                 Self::Generator(_) => t.pow(i.into()),
-                Self::Angle(_) => {
+                Self::BaseAngle(_) => {
                     let rest = unit.pow((degree - i - j).into());
                     &(&cosine.pow(i.into()) * &sine.pow(j.into())) * &rest
                 }
@@ -198,7 +198,7 @@ impl Quantity {
                 sum[power] += &number * RBig::from(c.as_constant()?);
             }
         }
-        let at_half_turn = matches!(self, Self::Angle(_))
+        let at_half_turn = matches!(self, Self::BaseAngle(_))
             && sum
                 .get(2 * usize::from(degree))
                 .is_none_or(|c| *c == RBig::ZERO);
@@ -220,7 +220,7 @@ fn term_range(
         if exponent > 0 {
             let expr = generators.expr(variable);
             let base = match generators.kind(variable) {
-                Kind::Cosine(_) | Kind::Sine(_) => Range {
+                GeneratorKind::Cosine(_) | GeneratorKind::Sine(_) => Range {
                     low: -1.0,
                     high: 1.0,
                 },

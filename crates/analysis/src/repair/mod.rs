@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod fraction;
+mod cancel;
 pub(crate) mod jets;
 mod null;
 mod repaired;

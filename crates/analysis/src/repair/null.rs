@@ -1,6 +1,6 @@
 //! Null vectors of a small matrix of expressions, by elimination.
 
-use super::fraction::{Fractions, simplified};
+use super::cancel::{simplified, whole_ratio};
 use super::jets::{Jets, Zero};
 use super::{NotRepaired, RepairBudget};
 use crate::tolerances::ROUNDING;
@@ -305,15 +305,9 @@ fn choose_pivot(
 
 /// The same direction without denominators and common factors, if the entries are small enough for that.
 fn normalised(algebra: &mut Algebra, vector: &[ExprId]) -> Vec<ExprId> {
-    let mut fractions = Fractions::new(&mut algebra.graph);
-    let parts: Option<Vec<_>> = vector.iter().map(|&entry| fractions.of(entry)).collect();
-    let Some(whole) = parts.and_then(|parts| fractions.whole_ratio(&parts)) else {
+    let Some(simple) = whole_ratio(&mut algebra.graph, vector) else {
         return vector.to_vec();
     };
-    let simple: Vec<ExprId> = whole
-        .iter()
-        .map(|poly| fractions.poly_expression(poly))
-        .collect();
     // The ratios to the vanished row's own entry, which is 1, must have survived.
     let number = |&entry: &ExprId| algebra.graph.as_constant(entry);
     let own = |entry| number(entry).is_some_and(|number| number != 0.0);

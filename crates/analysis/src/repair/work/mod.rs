@@ -5,7 +5,7 @@ mod substitution;
 
 use crate::dae::{BlockForm, Places};
 use crate::equations::Equations;
-use crate::repair::fraction::simplified;
+use crate::repair::cancel::simplified;
 use crate::repair::jets::{Jets, Zero};
 use crate::repair::null::{Algebra, Cost, left_null_vectors};
 use crate::repair::repaired::{

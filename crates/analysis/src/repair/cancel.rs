@@ -1,58 +1,67 @@
-//! Quotients of polynomials in the parts of an expression that are no sums, products or quotients.
+//! Cancelling in expressions: quotients of polynomials in the parts that are no sums, products or quotients.
 //!
 //! A null vector comes out of an elimination with divisions, and most of what is divided by cancels. Cancelling is
 //! allowed here, unlike in [`Graph::tidy`]: any multiple of a null vector is one. Where an equation is simplified, the
 //! factors that cancelled are kept for the list of suspects.
 
 use crate::tolerances::ROUNDING;
+use daelight_algebra::{RBig, integer};
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, UnaryOp, Walker};
+use daelight_symbolic::{
+    Algebra, ConversionBudget, Converter, Reading, Size, Unconverted, rational_constant,
+    rational_operation,
+};
 use std::collections::BTreeMap;
 
 /// Most terms of a polynomial; beyond, the expression stays as it is.
 const MAX_TERMS: usize = 150;
 
-/// Most products of terms in one multiplication or division.
-const MAX_WORK: usize = 5_000;
-
-/// Highest power that is multiplied out.
-const MAX_POWER: f64 = 8.0;
-
-/// A number, and the size of what it was summed up from: the smaller it is beside that, the less is known of it.
-#[derive(Clone, Copy, Debug)]
+/// A number, and the size of what it was summed up from. Numbers of a text are exact, and so is what is made of them;
+/// numbers that were computed, such as the null vectors of numbers, cancel up to rounding only.
+#[derive(Clone, Debug)]
 struct Factor {
-    value: f64,
+    value: RBig,
     size: f64,
 }
 
 impl Factor {
-    fn exact(value: f64) -> Self {
-        Self {
-            value,
-            size: value.abs(),
-        }
+    fn exact(value: RBig) -> Self {
+        let size = integer::rational_to_f64(&value).abs();
+        Self { value, size }
     }
 
-    fn is_rounding(self) -> bool {
-        self.value.abs() <= ROUNDING * self.size
+    fn is_rounding(&self) -> bool {
+        self.value.is_zero() || self.magnitude() <= ROUNDING * self.size
     }
 
-    fn plus(self, other: Self) -> Self {
+    fn magnitude(&self) -> f64 {
+        integer::rational_to_f64(&self.value).abs()
+    }
+
+    fn plus(&self, other: &Self) -> Self {
         Self {
-            value: self.value + other.value,
+            value: &self.value + &other.value,
             size: self.size + other.size,
         }
     }
 
-    fn times(self, other: Self) -> Self {
-        let size = (self.value.abs() * other.size).max(self.size * other.value.abs());
+    fn times(&self, other: &Self) -> Self {
+        let size = (self.magnitude() * other.size).max(self.size * other.magnitude());
         Self {
-            value: self.value * other.value,
+            value: &self.value * &other.value,
             size,
         }
     }
 
-    fn scaled(self, number: f64) -> Self {
-        self.times(Self::exact(number))
+    fn scaled(&self, number: &RBig) -> Self {
+        self.times(&Self::exact(number.clone()))
+    }
+
+    fn negated(&self) -> Self {
+        Self {
+            value: -self.value.clone(),
+            size: self.size,
+        }
     }
 }
 
@@ -61,34 +70,34 @@ type Monomial = Vec<(ExprId, u32)>;
 
 /// A polynomial: each monomial once, with a factor that is not zero.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Poly(BTreeMap<Monomial, Factor>);
+struct Poly(BTreeMap<Monomial, Factor>);
 
 impl Poly {
-    fn constant(value: f64) -> Self {
+    fn constant(value: RBig) -> Self {
         let mut poly = Self::default();
-        if value != 0.0 {
+        if !value.is_zero() {
             poly.0.insert(Vec::new(), Factor::exact(value));
         }
         poly
     }
 
-    fn term(monomial: Monomial, factor: f64) -> Self {
+    fn term(monomial: Monomial, factor: RBig) -> Self {
         Self(BTreeMap::from([(monomial, Factor::exact(factor))]))
     }
 
     fn atom(atom: ExprId) -> Self {
-        Self::term(vec![(atom, 1)], 1.0)
+        Self::term(vec![(atom, 1)], RBig::ONE)
     }
 
-    pub fn is_zero(&self) -> bool {
+    fn is_zero(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The number, if the polynomial is one.
-    pub fn as_constant(&self) -> Option<f64> {
+    fn as_constant(&self) -> Option<RBig> {
         match self.0.len() {
-            0 => Some(0.0),
-            1 => self.0.get(&Vec::new()).map(|factor| factor.value),
+            0 => Some(RBig::ZERO),
+            1 => self.0.get(&Vec::new()).map(|factor| factor.value.clone()),
             _ => None,
         }
     }
@@ -97,21 +106,20 @@ impl Poly {
         self.0.len()
     }
 
-    fn lead(&self) -> Option<(&Monomial, Factor)> {
-        let (monomial, &factor) = self.0.last_key_value()?;
-        Some((monomial, factor))
+    fn lead(&self) -> Option<(&Monomial, &Factor)> {
+        self.0.last_key_value()
     }
 
     fn add_term(&mut self, monomial: Monomial, factor: Factor) {
         use std::collections::btree_map::Entry;
         match self.0.entry(monomial) {
             Entry::Vacant(place) => {
-                if factor.value != 0.0 {
+                if !factor.value.is_zero() {
                     place.insert(factor);
                 }
             }
             Entry::Occupied(mut place) => {
-                let sum = place.get().plus(factor);
+                let sum = place.get().plus(&factor);
                 if sum.is_rounding() {
                     place.remove();
                 } else {
@@ -121,7 +129,7 @@ impl Poly {
         }
     }
 
-    fn scaled(&self, factor: f64) -> Self {
+    fn scaled(&self, factor: &RBig) -> Self {
         Self(
             self.0
                 .iter()
@@ -132,8 +140,8 @@ impl Poly {
 
     fn plus(&self, other: &Self) -> Self {
         let mut sum = self.clone();
-        for (monomial, &factor) in &other.0 {
-            sum.add_term(monomial.clone(), factor);
+        for (monomial, factor) in &other.0 {
+            sum.add_term(monomial.clone(), factor.clone());
         }
         sum
     }
@@ -145,7 +153,7 @@ impl Poly {
                 .0
                 .iter()
                 .zip(&other.0)
-                .all(|((m, f), (n, g))| m == n && f.plus(g.scaled(-1.0)).is_rounding())
+                .all(|((m, f), (n, g))| m == n && f.plus(&g.negated()).is_rounding())
     }
 
     /// The atoms that every term has, with their least powers.
@@ -165,25 +173,22 @@ impl Poly {
     /// The quotient by another polynomial, if the division leaves nothing.
     fn exact_quotient(&self, divisor: &Self) -> Option<Self> {
         let (lead, lead_factor) = divisor.lead()?;
+        let inverse = RBig::ONE / &lead_factor.value;
         let mut rest = self.clone();
         let mut quotient = Self::default();
-        let mut work = 0;
-        while let Some((monomial, factor)) = rest.lead() {
-            let shift = monomial_quotient(monomial, lead)?;
-            let factor = factor.scaled(1.0 / lead_factor.value);
-            work += divisor.n_terms();
-            if work > MAX_WORK {
+        // The leading term goes by construction, whatever its rounding.
+        while let Some((monomial, factor)) = rest.0.pop_last() {
+            let shift = monomial_quotient(&monomial, lead)?;
+            let factor = factor.scaled(&inverse);
+            if quotient.n_terms() == MAX_TERMS {
                 return None;
             }
-            // The leading term goes by construction, whatever its rounding.
-            let top = monomial.clone();
-            for (other, &of_other) in &divisor.0 {
+            for (other, of_other) in &divisor.0 {
                 if other != lead {
-                    let product = factor.times(of_other).scaled(-1.0);
+                    let product = factor.times(of_other).negated();
                     rest.add_term(monomial_product(&shift, other), product);
                 }
             }
-            rest.0.remove(&top);
             quotient.add_term(shift, factor);
         }
         Some(quotient)
@@ -215,8 +220,8 @@ fn monomial_quotient(a: &Monomial, b: &Monomial) -> Option<Monomial> {
 
 /// A polynomial over powers of polynomials whose leading factor is 1.
 #[derive(Clone, Debug)]
-pub(super) struct Fraction {
-    pub numerator: Poly,
+struct Fraction {
+    numerator: Poly,
     denominator: Vec<(Poly, u32)>,
 }
 
@@ -230,7 +235,7 @@ impl Fraction {
 }
 
 /// Computes with fractions over the expressions of a graph. `None` anywhere means: too large.
-pub(super) struct Fractions<'g> {
+struct Fractions<'g> {
     graph: &'g mut Graph,
     /// The cosine that belongs to an atom that is a sine.
     cosines: FastMap<ExprId, Option<ExprId>>,
@@ -238,69 +243,7 @@ pub(super) struct Fractions<'g> {
     cancelled: Vec<Poly>,
 }
 
-impl<'g> Fractions<'g> {
-    pub fn new(graph: &'g mut Graph) -> Self {
-        Self {
-            graph,
-            cosines: FastMap::default(),
-            cancelled: Vec::new(),
-        }
-    }
-
-    /// An expression as a fraction.
-    pub fn of(&mut self, expr: ExprId) -> Option<Fraction> {
-        // The nodes that are taken apart, and the atoms below them.
-        let mut seen: FastMap<ExprId, ()> = FastMap::default();
-        let mut nodes = Vec::new();
-        let mut stack = vec![expr];
-        while let Some(id) = stack.pop() {
-            if seen.insert(id, ()).is_none() {
-                nodes.push(id);
-                if self.is_arithmetic(id) {
-                    stack.extend(self.graph.node(id).arguments());
-                }
-            }
-        }
-        nodes.sort_unstable();
-        let mut known: FastMap<ExprId, Fraction> = FastMap::default();
-        for id in nodes {
-            let fraction = match self.graph.node(id) {
-                Node::Constant(bits) => Fraction::whole(Poly::constant(f64::from_bits(bits))),
-                Node::Unary(UnaryOp::Neg, a) => negated(&known[&a]),
-                Node::Binary(BinaryOp::Add, a, b) => self.sum(&known[&a], &known[&b])?,
-                Node::Binary(BinaryOp::Sub, a, b) => self.sum(&known[&a], &negated(&known[&b]))?,
-                Node::Binary(BinaryOp::Mul, a, b) => self.product(&known[&a], &known[&b])?,
-                Node::Binary(BinaryOp::Div, a, b) => self.quotient(&known[&a], &known[&b])?,
-                Node::Binary(BinaryOp::Pow, a, b) if self.is_arithmetic(id) => {
-                    let power = self.graph.as_constant(b)?;
-                    let mut result = Fraction::whole(Poly::constant(1.0));
-                    for _ in 0..power.abs() as u32 {
-                        result = self.product(&result, &known[&a])?;
-                    }
-                    if power < 0.0 {
-                        result = self.quotient(&Fraction::whole(Poly::constant(1.0)), &result)?;
-                    }
-                    result
-                }
-                _ => Fraction::whole(Poly::atom(id)),
-            };
-            known.insert(id, fraction);
-        }
-        known.remove(&expr)
-    }
-
-    fn is_arithmetic(&self, id: ExprId) -> bool {
-        match self.graph.node(id) {
-            Node::Unary(UnaryOp::Neg, _) => true,
-            Node::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, ..) => true,
-            Node::Binary(BinaryOp::Pow, _, b) => self
-                .graph
-                .as_constant(b)
-                .is_some_and(|power| power.fract() == 0.0 && power.abs() <= MAX_POWER),
-            _ => false,
-        }
-    }
-
+impl Fractions<'_> {
     fn cosine(&mut self, atom: ExprId) -> Option<ExprId> {
         let graph = &mut *self.graph;
         *self
@@ -325,7 +268,7 @@ impl<'g> Fractions<'g> {
                     monomial[at].1 -= 2;
                     monomial.retain(|&(_, power)| power > 0);
                     let with = monomial_product(&monomial, &vec![(cosine, 2)]);
-                    pending.push((with, factor.scaled(-1.0)));
+                    pending.push((with, factor.negated()));
                     pending.push((monomial, factor));
                 }
             }
@@ -333,13 +276,10 @@ impl<'g> Fractions<'g> {
     }
 
     fn multiply(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
-        if a.n_terms() * b.n_terms() > MAX_WORK {
-            return None;
-        }
         let mut product = Poly::default();
         for (m, f) in &a.0 {
             for (n, g) in &b.0 {
-                self.add_reduced(&mut product, monomial_product(m, n), f.times(*g));
+                self.add_reduced(&mut product, monomial_product(m, n), f.times(g));
             }
         }
         (product.n_terms() <= MAX_TERMS).then_some(product)
@@ -353,54 +293,6 @@ impl<'g> Fractions<'g> {
             }
         }
         Some(product)
-    }
-
-    pub fn sum(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
-        let denominator = union(&a.denominator, &b.denominator);
-        let left = missing(&denominator, &a.denominator);
-        let right = missing(&denominator, &b.denominator);
-        let left = self.multiply_factors(a.numerator.clone(), &left)?;
-        let right = self.multiply_factors(b.numerator.clone(), &right)?;
-        let numerator = left.plus(&right);
-        Some(self.cancel(numerator, denominator))
-    }
-
-    pub fn product(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
-        let numerator = self.multiply(&a.numerator, &b.numerator)?;
-        let mut denominator = a.denominator.clone();
-        for (factor, power) in &b.denominator {
-            include(&mut denominator, factor, *power);
-        }
-        Some(self.cancel(numerator, denominator))
-    }
-
-    pub fn quotient(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
-        let (_, lead) = b.numerator.lead()?;
-        let mut denominator = a.denominator.clone();
-        // Factors that stand below both cancel before anything is multiplied out.
-        let mut above = b.denominator.clone();
-        for (factor, power) in &mut above {
-            if let Some((_, below)) = denominator.iter_mut().find(|(other, _)| other.same(factor)) {
-                let common = (*power).min(*below);
-                *power -= common;
-                *below -= common;
-                if !self.cancelled.iter().any(|other| other.same(factor)) {
-                    self.cancelled.push(factor.clone());
-                }
-            }
-        }
-        denominator.retain(|&(_, power)| power > 0);
-        let numerator = self.multiply_factors(a.numerator.scaled(1.0 / lead.value), &above)?;
-        let content = b.numerator.content();
-        for &(atom, power) in &content {
-            include(&mut denominator, &Poly::atom(atom), power);
-        }
-        let rest = Poly::term(content, lead.value);
-        let rest = b.numerator.exact_quotient(&rest)?;
-        if rest.as_constant().is_none() {
-            include(&mut denominator, &rest, 1);
-        }
-        Some(self.cancel(numerator, denominator))
     }
 
     /// Divides the numerator by whatever stands below and divides it.
@@ -428,7 +320,7 @@ impl<'g> Fractions<'g> {
     }
 
     /// Whole polynomials in the same ratio, without a common factor that is easy to see.
-    pub fn whole_ratio(&mut self, fractions: &[Fraction]) -> Option<Vec<Poly>> {
+    fn whole_ratio(&mut self, fractions: &[Fraction]) -> Option<Vec<Poly>> {
         let mut denominator = Vec::new();
         for fraction in fractions {
             denominator = union(&denominator, &fraction.denominator);
@@ -453,7 +345,7 @@ impl<'g> Fractions<'g> {
                     .collect(),
             });
         }
-        let mut divisors = vec![Poly::term(common?, 1.0)];
+        let mut divisors = vec![Poly::term(common?, RBig::ONE)];
         let shortest = polys.iter().filter(|poly| !poly.is_zero());
         divisors.extend(shortest.min_by_key(|poly| poly.n_terms()).cloned());
         divisors.extend(self.cancelled.iter().cloned());
@@ -471,20 +363,22 @@ impl<'g> Fractions<'g> {
         let number = polys
             .iter()
             .filter_map(Poly::as_constant)
-            .find(|&number| number != 0.0);
+            .find(|number| !number.is_zero());
         if let Some(number) = number {
+            let inverse = RBig::ONE / number;
             for poly in &mut polys {
-                *poly = poly.scaled(1.0 / number);
+                *poly = poly.scaled(&inverse);
             }
         }
         Some(polys)
     }
 
     /// The expression of a polynomial, terms of low degree first.
-    pub fn poly_expression(&mut self, poly: &Poly) -> ExprId {
-        let mut terms: Vec<(&Monomial, f64)> = poly.0.iter().map(|(m, f)| (m, f.value)).collect();
+    fn poly_expression(&mut self, poly: &Poly) -> ExprId {
+        let mut terms: Vec<(&Monomial, &RBig)> =
+            poly.0.iter().map(|(m, f)| (m, &f.value)).collect();
         // A sum reads best when it begins without a minus.
-        if let Some(first) = terms.iter().position(|&(_, factor)| factor > 0.0) {
+        if let Some(first) = terms.iter().position(|&(_, factor)| *factor > RBig::ZERO) {
             terms[..=first].rotate_right(1);
         }
         let mut sum = None;
@@ -498,12 +392,18 @@ impl<'g> Fractions<'g> {
                     Some(term) => self.graph.mul(term, part),
                 });
             }
-            let magnitude = self.graph.constant(factor.abs());
+            let is_negative = *factor < RBig::ZERO;
+            let size = if is_negative {
+                -factor.clone()
+            } else {
+                factor.clone()
+            };
+            let magnitude = rational_constant(self.graph, &size);
             let term = match term {
                 None => magnitude,
                 Some(term) => self.graph.mul(magnitude, term),
             };
-            sum = Some(match (sum, factor < 0.0) {
+            sum = Some(match (sum, is_negative) {
                 (None, false) => term,
                 (None, true) => self.graph.neg(term),
                 (Some(sum), false) => self.graph.add(sum, term),
@@ -513,7 +413,7 @@ impl<'g> Fractions<'g> {
         sum.unwrap_or_else(|| self.graph.constant(0.0))
     }
 
-    pub fn expression(&mut self, fraction: &Fraction) -> ExprId {
+    fn expression(&mut self, fraction: &Fraction) -> ExprId {
         let mut result = self.poly_expression(&fraction.numerator);
         for (factor, power) in &fraction.denominator {
             let factor = self.poly_expression(factor);
@@ -525,7 +425,7 @@ impl<'g> Fractions<'g> {
     }
 
     /// Denominators that cancelled on the way and do not stand in the result.
-    pub fn lost(&mut self, result: &Fraction) -> Vec<ExprId> {
+    fn lost(&mut self, result: &Fraction) -> Vec<ExprId> {
         let kept = |poly: &Poly| result.denominator.iter().any(|(other, _)| other.same(poly));
         let cancelled = std::mem::take(&mut self.cancelled);
         cancelled
@@ -536,22 +436,150 @@ impl<'g> Fractions<'g> {
     }
 }
 
+impl Algebra for Fractions<'_> {
+    type Value = Fraction;
+
+    fn read(&self, id: ExprId) -> Reading {
+        use BinaryOp::{Add, Div, Mul, Pow, Sub};
+        let node = rational_operation(self.graph, id);
+        let is_whole = |power: f64| power.fract() == 0.0;
+        match node {
+            Node::Constant(_)
+            | Node::Unary(UnaryOp::Neg, _)
+            | Node::Binary(Add | Sub | Mul | Div, ..) => Reading::Operation(node),
+            Node::Binary(Pow, _, b) if self.graph.as_constant(b).is_some_and(is_whole) => {
+                Reading::Operation(node)
+            }
+            _ => Reading::Whole,
+        }
+    }
+
+    fn alone(&mut self, id: ExprId) -> Result<Fraction, Unconverted> {
+        Ok(Fraction::whole(Poly::atom(id)))
+    }
+
+    fn number(&mut self, value: &RBig) -> Fraction {
+        Fraction::whole(Poly::constant(value.clone()))
+    }
+
+    fn as_number(&self, value: &Fraction) -> Option<RBig> {
+        let number = value.numerator.as_constant();
+        number.filter(|_| value.denominator.is_empty())
+    }
+
+    fn negated(&mut self, a: &Fraction) -> Fraction {
+        Fraction {
+            numerator: a.numerator.scaled(&-RBig::ONE),
+            denominator: a.denominator.clone(),
+        }
+    }
+
+    fn sum(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
+        let denominator = union(&a.denominator, &b.denominator);
+        let left = missing(&denominator, &a.denominator);
+        let right = missing(&denominator, &b.denominator);
+        let left = self.multiply_factors(a.numerator.clone(), &left)?;
+        let right = self.multiply_factors(b.numerator.clone(), &right)?;
+        let numerator = left.plus(&right);
+        Some(self.cancel(numerator, denominator))
+    }
+
+    fn product(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
+        let numerator = self.multiply(&a.numerator, &b.numerator)?;
+        let mut denominator = a.denominator.clone();
+        for (factor, power) in &b.denominator {
+            include(&mut denominator, factor, *power);
+        }
+        Some(self.cancel(numerator, denominator))
+    }
+
+    fn quotient(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
+        let lead = b.numerator.lead()?.1.value.clone();
+        let mut denominator = a.denominator.clone();
+        // Factors that stand below both cancel before anything is multiplied out.
+        let mut above = b.denominator.clone();
+        for (factor, power) in &mut above {
+            if let Some((_, below)) = denominator.iter_mut().find(|(other, _)| other.same(factor)) {
+                let common = (*power).min(*below);
+                *power -= common;
+                *below -= common;
+                if !self.cancelled.iter().any(|other| other.same(factor)) {
+                    self.cancelled.push(factor.clone());
+                }
+            }
+        }
+        denominator.retain(|&(_, power)| power > 0);
+        let numerator = self.multiply_factors(a.numerator.scaled(&(RBig::ONE / &lead)), &above)?;
+        let content = b.numerator.content();
+        for &(atom, power) in &content {
+            include(&mut denominator, &Poly::atom(atom), power);
+        }
+        let rest = Poly::term(content, lead);
+        let rest = b.numerator.exact_quotient(&rest)?;
+        if rest.as_constant().is_none() {
+            include(&mut denominator, &rest, 1);
+        }
+        Some(self.cancel(numerator, denominator))
+    }
+
+    fn size(&self, value: &Fraction) -> Size {
+        let degree = |poly: &Poly| {
+            let degrees = poly
+                .0
+                .keys()
+                .map(|m| m.iter().map(|&(_, power)| power).sum());
+            degrees.max().unwrap_or(0)
+        };
+        let below = value.denominator.iter();
+        let below: u32 = below.map(|(factor, power)| degree(factor) * power).sum();
+        Size {
+            top: value.numerator.n_terms(),
+            bottom: 1,
+            degree: degree(&value.numerator).max(below),
+        }
+    }
+}
+
+fn converter(graph: &mut Graph) -> Converter<Fractions<'_>> {
+    let fractions = Fractions {
+        graph,
+        cosines: FastMap::default(),
+        cancelled: Vec::new(),
+    };
+    let budget = ConversionBudget {
+        terms: MAX_TERMS,
+        products: usize::MAX,
+        deadline: None,
+    };
+    Converter::new(fractions, budget)
+}
+
 /// A simpler form of an expression with what cancelled in it, or `None` when it is too large or not simpler.
 pub(super) fn simplified(graph: &mut Graph, expr: ExprId) -> Option<(ExprId, Vec<ExprId>)> {
     let before = Walker::new().reachable(graph, &[expr]).len();
-    let mut fractions = Fractions::new(graph);
-    let fraction = fractions.of(expr)?;
-    let simple = fractions.expression(&fraction);
-    let lost = fractions.lost(&fraction);
+    let mut converter = converter(graph);
+    let fraction = converter.convert(expr).ok()?;
+    let simple = converter.algebra.expression(&fraction);
+    let lost = converter.algebra.lost(&fraction);
     let after = Walker::new().reachable(graph, &[simple]).len();
     (after < before).then_some((simple, lost))
 }
 
-fn negated(fraction: &Fraction) -> Fraction {
-    Fraction {
-        numerator: fraction.numerator.scaled(-1.0),
-        denominator: fraction.denominator.clone(),
-    }
+/// Expressions without denominators in the same ratio, without a common factor that is easy to see; `None` when they are too
+/// large.
+pub(super) fn whole_ratio(graph: &mut Graph, exprs: &[ExprId]) -> Option<Vec<ExprId>> {
+    let mut converter = converter(graph);
+    let fractions: Option<Vec<Fraction>> = (exprs.iter())
+        .map(|&expr| converter.convert(expr).ok())
+        .collect();
+    let algebra = &mut converter.algebra;
+    let polys = algebra.whole_ratio(&fractions?)?;
+    Some(
+        polys
+            .iter()
+            .map(|poly| algebra.poly_expression(poly))
+            .collect(),
+    )
 }
 
 fn include(factors: &mut Vec<(Poly, u32)>, factor: &Poly, power: u32) {

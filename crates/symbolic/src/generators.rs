@@ -1,11 +1,11 @@
-//! The generators that entries are polynomials of, and the relations between them.
+//! The generators that expressions are polynomials of, and the relations between them.
 
 use daelight_algebra::{Fraction, IBig, Monomial, Polynomial, integer};
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, TooLong, UnaryOp, number};
 
 /// What a generator is to the algebra.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Kind {
+pub enum GeneratorKind {
     /// A symbol, or an expression that nothing is known about.
     Free,
     /// The cosine of a base angle.
@@ -13,7 +13,12 @@ pub(super) enum Kind {
     /// The sine of a base angle; its square is 1 minus that of the cosine.
     Sine(usize),
     /// A square root: scale * r^2 = radicand.
-    Root { radicand: Polynomial, scale: IBig },
+    Root {
+        /// A polynomial of older generators.
+        radicand: Polynomial,
+        /// A whole number.
+        scale: IBig,
+    },
 }
 
 /// A generator with what it stands for.
@@ -22,18 +27,18 @@ pub struct Generator {
     /// The expression, for its value.
     pub expr: ExprId,
     /// Sine or cosine of a number, which the expression has only as a rounded value.
-    pub(super) number: Option<(UnaryOp, f64)>,
-    pub(super) kind: Kind,
+    number: Option<(UnaryOp, f64)>,
+    kind: GeneratorKind,
 }
 
 impl Generator {
     /// Whether it is a cosine or a sine.
     pub fn is_circular(&self) -> bool {
-        matches!(self.kind, Kind::Cosine(_) | Kind::Sine(_))
+        matches!(self.kind, GeneratorKind::Cosine(_) | GeneratorKind::Sine(_))
     }
 
     /// The text of the generator as a factor of a product.
-    pub(super) fn text(
+    pub fn text(
         &self,
         graph: &Graph,
         limit: usize,
@@ -53,23 +58,25 @@ impl Generator {
 }
 
 /// A base angle with the numbers of its generators.
-#[derive(Clone, Copy)]
-pub(super) struct Angle {
+#[derive(Clone, Copy, Debug)]
+pub struct BaseAngle {
     base: ExprId,
     over: u32,
-    pub(super) cosine: usize,
-    pub(super) sine: usize,
+    /// The number of its cosine.
+    pub cosine: usize,
+    /// The number of its sine.
+    pub sine: usize,
 }
 
-impl Angle {
+impl BaseAngle {
     /// A positive multiple of the angle.
-    pub(super) fn multiple(&self, graph: &mut Graph, multiple: u32) -> ExprId {
+    pub fn multiple(&self, graph: &mut Graph, multiple: u32) -> ExprId {
         multiple_of(graph, self.base, multiple, self.over)
     }
 }
 
 /// `multiple * base / over` in lowest terms.
-pub(super) fn multiple_of(graph: &mut Graph, base: ExprId, multiple: u32, over: u32) -> ExprId {
+pub fn multiple_of(graph: &mut Graph, base: ExprId, multiple: u32, over: u32) -> ExprId {
     let (mut a, mut b) = (multiple, over);
     while b != 0 {
         (a, b) = (b, a % b);
@@ -81,34 +88,43 @@ pub(super) fn multiple_of(graph: &mut Graph, base: ExprId, multiple: u32, over: 
     graph.div(product, bottom)
 }
 
-/// All generators of one block.
-#[derive(Default)]
-pub(super) struct Generators {
-    pub(super) list: Vec<Generator>,
+/// All generators of some expressions.
+#[derive(Default, Debug)]
+pub struct Generators {
+    list: Vec<Generator>,
     numbers: FastMap<ExprId, usize>,
-    angles: Vec<Angle>,
+    angles: Vec<BaseAngle>,
     angle_numbers: FastMap<ExprId, usize>,
 }
 
 impl Generators {
-    pub(super) fn angles(&self) -> &[Angle] {
+    /// The base angles, by number.
+    pub fn angles(&self) -> &[BaseAngle] {
         &self.angles
     }
 
-    pub(super) fn kind(&self, variable: usize) -> &Kind {
+    /// What a generator is to the algebra.
+    pub fn kind(&self, variable: usize) -> &GeneratorKind {
         &self.list[variable].kind
     }
 
-    pub(super) fn expr(&self, variable: usize) -> ExprId {
+    /// What a generator stands for.
+    pub fn expr(&self, variable: usize) -> ExprId {
         self.list[variable].expr
     }
 
-    pub(super) fn into_list(self) -> Vec<Generator> {
+    /// How many there are.
+    pub fn n(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The generators, by number.
+    pub fn into_list(self) -> Vec<Generator> {
         self.list
     }
 
     /// The number of a generator, which is made when it is new.
-    pub(super) fn number(&mut self, expr: ExprId, kind: impl FnOnce() -> Kind) -> usize {
+    pub fn number(&mut self, expr: ExprId, kind: impl FnOnce() -> GeneratorKind) -> usize {
         if let Some(&number) = self.numbers.get(&expr) {
             return number;
         }
@@ -123,15 +139,15 @@ impl Generators {
     }
 
     /// The base angle `base / over`, with its cosine and sine.
-    pub(super) fn angle(&mut self, graph: &mut Graph, base: ExprId, over: u32) -> Angle {
+    pub fn angle(&mut self, graph: &mut Graph, base: ExprId, over: u32) -> BaseAngle {
         let argument = multiple_of(graph, base, 1, over);
         if let Some(&angle) = self.angle_numbers.get(&argument) {
             return self.angles[angle];
         }
         let angle = self.angles.len();
         let [cosine, sine] = [
-            (UnaryOp::Cos, Kind::Cosine(angle)),
-            (UnaryOp::Sin, Kind::Sine(angle)),
+            (UnaryOp::Cos, GeneratorKind::Cosine(angle)),
+            (UnaryOp::Sin, GeneratorKind::Sine(angle)),
         ]
         .map(|(op, kind)| {
             let expr = graph.unary(op, argument);
@@ -148,7 +164,7 @@ impl Generators {
             });
             number
         });
-        self.angles.push(Angle {
+        self.angles.push(BaseAngle {
             base,
             over,
             cosine,
@@ -158,17 +174,29 @@ impl Generators {
         self.angles[angle]
     }
 
-    /// The normal form modulo the relations, and the number it was multiplied by to stay over the integers: (11).
-    pub(super) fn reduce(&self, p: &Polynomial) -> (Polynomial, IBig) {
+    /// The relations between them, as polynomials that are 0.
+    pub fn relations(&self) -> Vec<Polynomial> {
+        let square = |v: usize| Polynomial::variable(v).pow(2);
+        let circles = (self.angles.iter())
+            .map(|angle| &(&square(angle.cosine) + &square(angle.sine)) - &Polynomial::one());
+        let roots = (self.list.iter().enumerate()).filter_map(|(v, own)| match &own.kind {
+            GeneratorKind::Root { radicand, scale } => Some(&square(v).scaled(scale) - radicand),
+            _ => None,
+        });
+        circles.chain(roots).collect()
+    }
+
+    /// The normal form modulo the relations, and the number it was multiplied by to stay over the integers.
+    pub fn reduce(&self, p: &Polynomial) -> (Polynomial, IBig) {
         let mut result = p.clone();
         let mut scale = IBig::ONE;
         // A radicand holds older generators only, so the youngest root goes first.
         for (number, generator) in self.list.iter().enumerate().rev() {
-            if let Kind::Root { radicand, scale: d } = &generator.kind
+            if let GeneratorKind::Root { radicand, scale: d } = &generator.kind
                 && result.degree(number) >= 2
             {
                 let half = u32::from(result.degree(number) / 2);
-                result = reduce_square(&result, number, radicand, d);
+                result = result.with_square(number, radicand, d);
                 scale *= d.pow(half as usize);
             }
         }
@@ -179,14 +207,14 @@ impl Generators {
     }
 
     /// The normal form of a quotient; `None` when the denominator is 0.
-    pub(super) fn reduce_fraction(&self, q: &Fraction) -> Option<Fraction> {
+    pub fn reduce_fraction(&self, q: &Fraction) -> Option<Fraction> {
         let (numerator, top) = self.reduce(q.numerator());
         let (denominator, bottom) = self.reduce(q.denominator());
         Fraction::new(numerator.scaled(&bottom), denominator.scaled(&top))
     }
 
     /// The polynomial as an expression; `None` when a coefficient is beyond double precision.
-    pub(super) fn expression(&self, graph: &mut Graph, p: &Polynomial) -> Option<ExprId> {
+    pub fn expression(&self, graph: &mut Graph, p: &Polynomial) -> Option<ExprId> {
         let mut sum = None;
         for (monomial, coefficient) in p.terms() {
             let negative = integer::is_negative(coefficient);
@@ -206,7 +234,7 @@ impl Generators {
     }
 
     /// A number times powers of generators.
-    pub(super) fn product(&self, graph: &mut Graph, monomial: &Monomial, number: f64) -> ExprId {
+    pub fn product(&self, graph: &mut Graph, monomial: &Monomial, number: f64) -> ExprId {
         let mut product = (number != 1.0 || monomial.is_one()).then(|| graph.constant(number));
         for (variable, &exponent) in monomial.exponents().iter().enumerate() {
             if exponent == 0 {
@@ -228,40 +256,10 @@ impl Generators {
     }
 }
 
-/// Replaces scale * v^2 by another polynomial, after multiplication by scale^(degree / 2).
-fn reduce_square(p: &Polynomial, v: usize, square: &Polynomial, scale: &IBig) -> Polynomial {
-    let coefficients = p.coefficients(v);
-    let half = (coefficients.len() - 1) / 2;
-    let mut parts = [Polynomial::zero(), Polynomial::zero()];
-    let mut power = Polynomial::one();
-    for (k, pair) in coefficients.chunks(2).enumerate() {
-        let missing = scale.pow(half - k);
-        for (part, coefficient) in parts.iter_mut().zip(pair) {
-            if !coefficient.is_zero() {
-                *part = &*part + &(coefficient * &power).scaled(&missing);
-            }
-        }
-        power = &power * square;
-    }
-    Polynomial::from_coefficients(v, &parts)
-}
-
 /// The polynomial with s^2 = 1 - c^2, linear in s.
-pub(super) fn eliminate_square(p: &Polynomial, s: usize, c: usize) -> Polynomial {
-    if p.degree(s) < 2 {
-        return p.clone();
-    }
-    let coefficients = p.coefficients(s);
+pub fn eliminate_square(p: &Polynomial, s: usize, c: usize) -> Polynomial {
     let square = &Polynomial::one() - &Polynomial::variable(c).pow(2);
-    let mut parts = [Polynomial::zero(), Polynomial::zero()];
-    let mut power = Polynomial::one();
-    for pair in coefficients.chunks(2) {
-        for (part, coefficient) in parts.iter_mut().zip(pair) {
-            *part = &*part + &(coefficient * &power);
-        }
-        power = &power * &square;
-    }
-    Polynomial::from_coefficients(s, &parts)
+    p.with_square(s, &square, &IBig::ONE)
 }
 
 /// Whether a generator must be put in parentheses inside a product or power.
