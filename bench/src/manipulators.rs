@@ -3,7 +3,7 @@
 use crate::peers::Peers;
 use crate::table::{print, ratio, time, timed};
 use daelight::{
-    FixedForm, FixedOptions, FixedSolution, NoFixedRun, NoRun, Place, Solution, SolveOptions,
+    ConstantSteps, FixedForm, FixedSolution, NoFixedRun, NoRun, Place, Solution, SolveOptions,
 };
 use daelight_analysis::System;
 use daelight_integrate::fixed::StopReason;
@@ -352,7 +352,7 @@ fn constant(
     form: FixedForm<'_>,
     (order, step, end): (usize, f64, f64),
 ) -> Line {
-    let options = |scale: Option<f64>| FixedOptions {
+    let options = |scale: Option<f64>| ConstantSteps {
         from: None,
         to: Some(end),
         order,

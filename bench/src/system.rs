@@ -1,6 +1,6 @@
 //! A model of the repository as residuals, Jacobian entries and a point to evaluate them at.
 
-use daelight_expr::{ExprId, Graph, Node, Pattern, Slot, SymbolId, Tape, Walker};
+use daelight_expr::{ExprId, Graph, Node, Slot, Sparsity, SymbolId, Tape, Walker};
 use daelight_lang::{Model, Options, Symbol, load};
 use std::fmt::Write;
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub struct System {
     pub graph: Graph,
     pub residuals: Vec<ExprId>,
     /// dF/dx and dF/dx'.
-    pub patterns: [Pattern; 2],
+    pub patterns: [Sparsity; 2],
     /// Their entries, in the order of the patterns.
     pub entries: Vec<ExprId>,
     pub point: Numbers,

@@ -8,7 +8,7 @@ use crate::dense::Dense;
 use crate::outcome::{Because, Strangeness};
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
-use daelight_linalg::{Doubt, Mat, MatRef, RankDecision, RankRule, Svd, ThresholdRule, Values};
+use daelight_linalg::{Doubt, Magnitudes, Mat, MatRef, RankDecision, RankRule, Svd, ThresholdRule};
 
 /// The Jacobian of the equations and their first K Taylor coefficients by the Taylor coefficients of the unknowns (3).
 #[derive(Clone, Debug)]
@@ -257,7 +257,7 @@ pub fn hypothesis_level(array: &DerivativeArray, l: usize) -> Result<HypothesisL
     let kernel = svd.kernel_basis(n_algebraic).map_err(failed)?.to_owned();
     let product = array.leading().to_owned().matmul(&kernel);
     svd.factor_values(product.view()).map_err(failed)?;
-    let on_constraints = rule.decide(svd.singular_values().to_vec(), Values::Singular);
+    let on_constraints = rule.decide(svd.singular_values().to_vec(), Magnitudes::Singular);
     Ok(HypothesisLevel {
         n_algebraic,
         n_differential: decided(&on_constraints, l)?,

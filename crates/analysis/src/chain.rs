@@ -10,7 +10,7 @@ use crate::reduction::{Conclusion, Constancy, Noise, SEEN, decided};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
 use crate::tolerances::{NOISE_LEVELS, ROUNDING};
-use daelight_linalg::{AngleRule, GapRule, RankDecision, RankRule, Values};
+use daelight_linalg::{AngleRule, GapRule, Magnitudes, RankDecision, RankRule};
 use std::fmt;
 
 /// What the chain concludes.
@@ -267,7 +267,7 @@ fn n_common<M: Dense>(earlier: &M, basis: &M) -> Result<usize, daelight_linalg::
     outside.add_multiple(-1.0, &range.product(&range.transposed().product(basis)));
     let sines = outside.decompose()?.values;
     let n = sines.len();
-    Ok(n - AngleRule.decide(sines, Values::Singular).rank)
+    Ok(n - AngleRule.decide(sines, Magnitudes::Singular).rank)
 }
 
 fn gap_rank<M: Dense>(factors: &Factors<M>, noise: f64, reference: f64, n: usize) -> RankDecision {
@@ -275,12 +275,12 @@ fn gap_rank<M: Dense>(factors: &Factors<M>, noise: f64, reference: f64, n: usize
         noise,
         ..GapRule::new(n, n, reference)
     };
-    rule.decide(factors.values.clone(), Values::Singular)
+    rule.decide(factors.values.clone(), Magnitudes::Singular)
 }
 
 /// How a point is critical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum CriticalKind {
     /// k-A: the rank of G_k drops.
     RankDrop(
         /// k.
@@ -293,7 +293,7 @@ pub enum Kind {
     ),
 }
 
-impl Kind {
+impl CriticalKind {
     /// k, the level of the chain.
     pub fn level(self) -> usize {
         match self {
@@ -302,7 +302,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for CriticalKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RankDrop(k) => write!(f, "{k}-A"),
@@ -323,7 +323,7 @@ pub fn kind_of_point<M: Dense>(
     point: &MatrixSeries<M>,
     relative_error: f64,
     neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
-) -> Result<Option<Kind>, Because> {
+) -> Result<Option<CriticalKind>, Because> {
     Kinds::new(point, relative_error, neighbour)?.agreed()
 }
 
@@ -332,9 +332,9 @@ pub fn kind_of_point<M: Dense>(
 pub struct Kinds {
     /// In the units usual around the point (6a). Where something vanishes so nearly that units taken from the point itself
     /// would make it large again, only these see it.
-    pub usual: Result<Option<Kind>, Because>,
+    pub usual: Result<Option<CriticalKind>, Because>,
     /// In the units of each series by itself.
-    pub own: Result<Option<Kind>, Because>,
+    pub own: Result<Option<CriticalKind>, Because>,
 }
 
 impl Kinds {
@@ -357,7 +357,7 @@ impl Kinds {
     }
 
     /// The kind in the usual units, unless the others contradict.
-    pub(crate) fn agreed(&self) -> Result<Option<Kind>, Because> {
+    pub(crate) fn agreed(&self) -> Result<Option<CriticalKind>, Because> {
         match (self.usual, self.own) {
             (Ok(found), Ok(other)) if other != found => Err(Because::ScalingsDisagree),
             (found, _) => found,
@@ -371,7 +371,7 @@ fn kind_in<M: Dense>(
     beside: &[MatrixSeries<M>],
     relative_error: f64,
     scaling: impl Fn(&MatrixSeries<M>) -> Scaling,
-) -> Result<Option<Kind>, Because> {
+) -> Result<Option<CriticalKind>, Because> {
     let chain =
         |series: &MatrixSeries<M>| Chain::new(&scaling(series).apply(series), relative_error);
     let here = chain(point).ok_or(Because::NotSquare)?;
@@ -394,11 +394,11 @@ fn kind_in<M: Dense>(
             found: level.rank.gap,
         })?;
         if here_rank < rank {
-            return Ok(Some(Kind::RankDrop(k)));
+            return Ok(Some(CriticalKind::RankDrop(k)));
         }
         let n_common = generic.iter().map(|level| level.n_common).min();
         if n_common.is_some_and(|n_common| level.n_common > n_common) {
-            return Ok(Some(Kind::KernelsMeet(k)));
+            return Ok(Some(CriticalKind::KernelsMeet(k)));
         }
     }
     match here.conclusion {

@@ -89,7 +89,7 @@ pub enum Support {
 
 /// What is decided about a point.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum IndexVerdict {
     /// The ranks are constant near the point, so all indices exist.
     Regular(Answer),
     /// A rank changes at the point, confirmed by a neighbour: no index exists here.
@@ -112,7 +112,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl IndexVerdict {
     /// Whether more digits or other neighbours may lead to another outcome.
     pub(crate) fn may_change(&self) -> bool {
         match self {
@@ -137,7 +137,7 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: IndexVerdict,
     /// The scaling the first three deciders worked in.
     pub scaling: Scaling,
     /// The reduction.
@@ -186,15 +186,15 @@ pub fn decide(question: &IndexQuestion<'_>) -> Decision {
         in_doubles(&reduction, &array, &second_opinion)
     };
     let mut outcome = match in_doubles {
-        Ok((indices, _)) if contradicted(question, &indices) => Outcome::Unknown {
+        Ok((indices, _)) if contradicted(question, &indices) => IndexVerdict::Unknown {
             because: Because::NeighboursDisagree,
         },
-        Ok((indices, support)) => Outcome::Regular(Answer {
+        Ok((indices, support)) => IndexVerdict::Regular(Answer {
             indices,
             support,
             consistent_directions: reduction.consistent_directions(&scaling),
         }),
-        Err(because) => Outcome::Unknown { because },
+        Err(because) => IndexVerdict::Unknown { because },
     };
     if let Conclusion::Critical { level, stage } = reduction.conclusion {
         outcome = confirm(question, &scaling, &reduction, level, stage);
@@ -371,8 +371,8 @@ fn confirm(
     reduction: &Reduction,
     level: usize,
     stage: Stage,
-) -> Outcome {
-    let unconfirmed = Outcome::Unknown {
+) -> IndexVerdict {
+    let unconfirmed = IndexVerdict::Unknown {
         because: Because::CriticalUnconfirmed { level },
     };
     let Some(rank) = reduction.rank(level, stage) else {
@@ -388,7 +388,7 @@ fn confirm(
             if let Some(rank_nearby) = beside.rank(level, stage)
                 && rank_nearby > rank
             {
-                return Outcome::Critical {
+                return IndexVerdict::Critical {
                     level,
                     stage,
                     rank,
@@ -405,26 +405,26 @@ fn confirm(
 const BELOW_DOUBLES: f64 = 1e-12;
 
 /// The outcome after a second look. A confirmed rank change stands, unless the digits it lacked clearly refute it.
-fn reconciled(first: Outcome, second: Outcome, look: &Reduction) -> Outcome {
-    let Outcome::Critical { level, stage, .. } = first else {
+fn reconciled(first: IndexVerdict, second: IndexVerdict, look: &Reduction) -> IndexVerdict {
+    let IndexVerdict::Critical { level, stage, .. } = first else {
         return second;
     };
     match &second {
-        Outcome::Critical {
+        IndexVerdict::Critical {
             level: other,
             stage: other_stage,
             ..
         } if (*other, *other_stage) == (level, stage) => second,
-        Outcome::Critical { .. } => Outcome::Unknown {
+        IndexVerdict::Critical { .. } => IndexVerdict::Unknown {
             because: Because::PrecisionsDisagree { level },
         },
-        Outcome::Unknown { .. } => first,
-        Outcome::Regular(_) => {
+        IndexVerdict::Unknown { .. } => first,
+        IndexVerdict::Regular(_) => {
             let kept = look.smallest_kept(level, stage);
             if kept.is_some_and(|kept| kept < BELOW_DOUBLES) {
                 first
             } else {
-                Outcome::Unknown {
+                IndexVerdict::Unknown {
                     because: Because::PrecisionsDisagree { level },
                 }
             }
@@ -436,7 +436,7 @@ fn reconciled(first: Outcome, second: Outcome, look: &Reduction) -> Outcome {
 fn in_double_double(
     question: &IndexQuestion<'_>,
     series: &MatrixSeries<DdMat>,
-) -> (Reduction, Outcome) {
+) -> (Reduction, IndexVerdict) {
     // The error given is that of the doubles; the sharper coefficients are taken as right to their own rounding.
     let Views {
         scaling,
@@ -448,28 +448,28 @@ fn in_double_double(
     let outcome = match (&reduction.conclusion, second.regular()) {
         (Conclusion::Regular(indices), Some(other)) if indices == other && !contested => {
             if contradicted(question, indices) {
-                Outcome::Unknown {
+                IndexVerdict::Unknown {
                     because: Because::NeighboursDisagree,
                 }
             } else if found > REDUCTION_ALONE {
-                Outcome::Regular(Answer {
+                IndexVerdict::Regular(Answer {
                     indices: indices.clone(),
                     support: Support::DoubleDouble,
                     consistent_directions: reduction.consistent_directions(&scaling),
                 })
             } else {
-                Outcome::Unknown {
+                IndexVerdict::Unknown {
                     because: Because::WeakEvidence { found },
                 }
             }
         }
-        (Conclusion::Regular(_), _) => Outcome::Unknown {
+        (Conclusion::Regular(_), _) => IndexVerdict::Unknown {
             because: Because::ScalingsDisagree,
         },
         (Conclusion::Critical { level, stage }, _) => {
             confirm(question, &scaling, &reduction, *level, *stage)
         }
-        (Conclusion::Unknown(because), _) => Outcome::Unknown { because: *because },
+        (Conclusion::Unknown(because), _) => IndexVerdict::Unknown { because: *because },
     };
     (reduction, outcome)
 }
@@ -493,7 +493,7 @@ pub enum Comparison {
 ///
 /// `jet(i)` supplies the series at the i-th random jet, of size one and not consistent, at a time moved as well; `None` where
 /// it cannot be evaluated. At least two must decide, and all that do must agree.
-pub fn compare_with_random_jets(outcome: &Outcome, jet: Neighbours<'_>) -> Comparison {
+pub fn compare_with_random_jets(outcome: &IndexVerdict, jet: Neighbours<'_>) -> Comparison {
     let Some(here) = outcome.indices() else {
         return Comparison::Undecided;
     };

@@ -5,8 +5,8 @@ use crate::structure::NONE;
 use crate::structure::Walk;
 use crate::tolerances::ROUNDING;
 use daelight_expr::{
-    Dd, DdJet, ExprId, Fault, FaultKind, Graph, Interval, JacobianSeries, JetEvaluator, Pattern,
-    PlainJet, Scalar, SeriesRoot, Signal, Slot, SparseJacobian, SymbolId, Tape, Values,
+    Dd, DdJet, ExprId, Fault, FaultKind, Graph, Interval, JacobianSeries, JetEvaluator, PlainJet,
+    Scalar, SeriesRoot, Signal, Slot, SparseJacobian, Sparsity, SymbolId, Tape, Values,
     series_roots,
 };
 use daelight_lang::{Symbol, Symbols};
@@ -215,7 +215,7 @@ impl Equations {
     }
 
     /// Where dF/dx^(derivative) has entries: the pattern of B for 0, of E for 1.
-    pub fn pattern(&self, derivative: usize) -> &Pattern {
+    pub fn pattern(&self, derivative: usize) -> &Sparsity {
         &self.jacobians[derivative].pattern
     }
 

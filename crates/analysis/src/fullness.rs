@@ -8,7 +8,7 @@ use crate::dense::{Dense, Factors};
 use crate::outcome::Because;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
-use daelight_linalg::{Mat, RankDecision, RankRule, Values};
+use daelight_linalg::{Magnitudes, Mat, RankDecision, RankRule};
 
 /// What k blocks of equations (orders 0..k) determine.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl LeadingKernel {
         let leading = factors(array.leading().to_owned())?;
         let decision = array
             .rule(norm)
-            .decide(leading.values.clone(), Values::Singular);
+            .decide(leading.values.clone(), Magnitudes::Singular);
         let rank = decided(&decision, 0)?;
         let scaled = leading.kernel(rank);
         let given = orthonormal(
@@ -131,7 +131,7 @@ impl LeadingKernel {
         let right = array.right(l).to_owned();
         let norm = factors(left.beside(&right))?.norm();
         let rule = array.rule(norm);
-        let rank = |f: &Factors<Mat>| rule.decide(f.values.clone(), Values::Singular);
+        let rank = |f: &Factors<Mat>| rule.decide(f.values.clone(), Magnitudes::Singular);
 
         // Rows with the kernel of P in scaled unknowns stand for P: only their kernel matters for the rank.
         let projector = complement(&self.scaled)?;

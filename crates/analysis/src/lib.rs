@@ -100,7 +100,7 @@ pub use array::DerivativeArray;
 pub use canonical::{CanonicalForm, ReducedDae};
 pub use completed::{Completed, FirstOrder};
 pub use decide::{
-    Answer, Comparison, Decision, IndexQuestion, Outcome, compare_with_random_jets, decide,
+    Answer, Comparison, Decision, IndexQuestion, IndexVerdict, compare_with_random_jets, decide,
 };
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};

@@ -9,7 +9,7 @@ use crate::outcome::{Because, Indices, Stage};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
 use crate::tolerances::ROUNDING;
-use daelight_linalg::{Doubt, GapRule, Mat, RankDecision, RankRule, Svd, Values};
+use daelight_linalg::{Doubt, GapRule, Magnitudes, Mat, RankDecision, RankRule, Svd};
 
 /// Coefficients that a null series must have, so that its Schur coefficients 0 to 2 are seen.
 pub(crate) const SEEN: usize = 3;
@@ -311,7 +311,7 @@ fn rank_of<M: Dense>(
         noise: noise.now,
         ..GapRule::new(g.nrows(), g.ncols(), reference)
     };
-    let decision = rule.decide(factors.values.clone(), Values::Singular);
+    let decision = rule.decide(factors.values.clone(), Magnitudes::Singular);
     Ok((factors, decision))
 }
 

@@ -3,7 +3,7 @@
 //! The formulas come from [`crate::locus`]; the kind of each is found by moving the jet onto the factor's zero set and
 //! comparing the matrix chain there with its neighbours, (28) of `docs/theory/indices.md`. Jets off the solution serve as well.
 
-use crate::chain::{Kind, Kinds};
+use crate::chain::{CriticalKind, Kinds};
 use crate::initial::{ConstraintArray, TaylorJet, nominal};
 use crate::locus::{BlockLoci, DeterminantFactor, FactorKind, LocusOptions};
 use crate::repair::{Names, Repaired};
@@ -31,7 +31,7 @@ pub struct SingularLocus {
     /// Whether there is a formula.
     pub is_formula: bool,
     /// How the matrix chain changes there; `None` if not decided.
-    pub kind: Option<Kind>,
+    pub kind: Option<CriticalKind>,
     /// Equations of the block, by position in the model.
     pub equations: Vec<usize>,
     /// Unknowns of the block, by name.
@@ -135,17 +135,18 @@ pub(crate) fn singular_loci(
     let jacobian = source.jacobian(system);
     let mut found: Vec<SingularLocus> = Vec::new();
     for (block, members) in structure.blocks().iter().enumerate() {
-        let describe = |factor: String, is_formula: bool, kind: Option<Kind>| SingularLocus {
-            factor,
-            is_formula,
-            kind,
-            equations: source.written(&members.equations),
-            unknowns: members
-                .unknowns
-                .iter()
-                .map(|&j| source.name(system, j))
-                .collect(),
-        };
+        let describe =
+            |factor: String, is_formula: bool, kind: Option<CriticalKind>| SingularLocus {
+                factor,
+                is_formula,
+                kind,
+                equations: source.written(&members.equations),
+                unknowns: members
+                    .unknowns
+                    .iter()
+                    .map(|&j| source.name(system, j))
+                    .collect(),
+            };
         let level = level_of(structure, &members.equations);
         match &loci.loci()[block] {
             Ok(locus) => {
@@ -456,7 +457,7 @@ fn kind_of_factor(
     factor: &DeterminantFactor,
     around: Around<'_>,
     level: usize,
-) -> Option<Kind> {
+) -> Option<CriticalKind> {
     let coordinates = coordinates_of(loci, factor, around.jet.n_unknowns());
     let sizes = nominal(system);
     for attempt in 0..6 {

@@ -4,7 +4,7 @@ use crate::common;
 use crate::indices::random;
 use crate::indices::random::{Disguise, Random};
 #[allow(dead_code, reason = "shared with the index tests")]
-use daelight_analysis::chain::Kind;
+use daelight_analysis::chain::CriticalKind;
 use daelight_analysis::interval::{
     BrokenHypothesis, DEFAULT_BUDGET, ExceptionalPoint, IntervalAnalysis, PointKind,
     SolvabilityLevel,
@@ -213,7 +213,7 @@ fn d4_keeps_its_solutions_where_its_index_is_undefined() {
         PointKind::RankChange {
             level: 0,
             stage: Stage::Differential,
-            chain: Some(Kind::RankDrop(0)),
+            chain: Some(CriticalKind::RankDrop(0)),
             ..
         }
     ));

@@ -2,7 +2,7 @@
 
 use crate::common::{Random, daelight, daelight_with_input, stderr, stdout};
 use daelight_analysis::index_reduction::{Form, ReduceBy};
-use daelight_lang::{Limits, Options, load};
+use daelight_lang::{ElaborationLimits, Options, load};
 use daelight_show::{Records, Table};
 use std::path::Path;
 use std::process::Output;
@@ -113,7 +113,7 @@ fn soon<T>(what: &str, text: &str, work: impl FnOnce() -> T) -> T {
 /// Every command on one model, within small budgets.
 fn examine(text: &str) {
     let options = Options {
-        limits: Limits {
+        limits: ElaborationLimits {
             steps: 200_000,
             elements: 10_000,
             nodes: 200_000,

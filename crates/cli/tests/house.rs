@@ -440,5 +440,5 @@ fn a_name_means_one_thing() {
     let found: Vec<String> = twice
         .map(|(name, files)| format!("{name}: {}", files.join(", ")))
         .collect();
-    at_most("names of two public types", &found, 16);
+    at_most("names of two public types", &found, 7);
 }

@@ -10,7 +10,7 @@ use daelight_analysis::initial::{
 };
 use daelight_analysis::passport::Passport;
 use daelight_analysis::structure::{Structure, SystemJacobian};
-use daelight_analysis::{Outcome, System};
+use daelight_analysis::{IndexVerdict, System};
 use daelight_lang::{Model, Symbol};
 use daelight_linalg::{Mat, Svd};
 
@@ -558,7 +558,7 @@ fn selectors_single_out_constraints_and_dynamics() {
         let mut request = start(&system);
         let passport = Passport::new(&system, &request);
         let numerical = passport.numerical.as_ref().expect("small");
-        let Outcome::Regular(answer) = &numerical.decision.outcome else {
+        let IndexVerdict::Regular(answer) = &numerical.decision.outcome else {
             panic!("{name}: {:?}", numerical.decision.outcome);
         };
         let quantities = answer.indices.strangeness;

@@ -1,14 +1,14 @@
 //! No text makes the front end panic, hang or exhaust the stack; each gets a model or a diagnostic.
 
 use crate::common::{Random, built_in};
-use daelight_lang::{Limits, Loaded, Options, Severity, balance, load};
+use daelight_lang::{ElaborationLimits, Loaded, Options, Severity, balance, load};
 use daelight_show::terminal::frame;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::{Duration, Instant};
 
 fn small() -> Options {
-    let limits = Limits {
+    let limits = ElaborationLimits {
         steps: 200_000,
         elements: 10_000,
         nodes: 200_000,

@@ -8,7 +8,7 @@ use crate::tolerances::SLIGHT;
 use crate::{Setup, SolveOptions, solve_prepared, span_of_run};
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, Model, MovedBy, nearest};
-use daelight_linalg::{Mat, RankDecision, Svd, ThresholdRule, Values};
+use daelight_linalg::{Magnitudes, Mat, RankDecision, Svd, ThresholdRule};
 use daelight_show::{Table, count, short};
 use std::path::Path;
 use std::time::Instant;
@@ -700,7 +700,7 @@ impl Work<'_> {
         let rule = ThresholdRule::with_error(svd.norm(), rtol);
         let rank = match factored {
             true => svd.rank(&rule),
-            false => RankDecision::not_finite(Values::Singular),
+            false => RankDecision::not_finite(Magnitudes::Singular),
         };
         let v = svd.v().map(|v| v.to_owned());
         let v = v.unwrap_or_else(|_| Mat::identity(free.len()));

@@ -43,7 +43,7 @@ pub enum FixedForm<'a> {
 
 /// What is asked of a run with constant steps.
 #[derive(Clone, Debug)]
-pub struct FixedOptions {
+pub struct ConstantSteps {
     /// Where it begins; otherwise where the experiment does.
     pub from: Option<f64>,
     /// Where it ends.
@@ -148,7 +148,7 @@ struct Formed {
 /// The first values of a method of constant steps: a solution of the model by series.
 fn history(
     system: &System,
-    options: &FixedOptions,
+    options: &ConstantSteps,
     (from, to): (f64, f64),
     n_steps: usize,
 ) -> Result<Solution, NoRun> {
@@ -168,7 +168,7 @@ fn history(
 pub fn solve_fixed(
     system: &System,
     form: FixedForm<'_>,
-    options: &FixedOptions,
+    options: &ConstantSteps,
 ) -> Result<FixedSolution, NoFixedRun> {
     crate::without_events(system.hybrid())
         .map_err(|diagnostic| NoFixedRun::NoRun(NoRun::Fault(diagnostic)))?;

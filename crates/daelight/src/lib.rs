@@ -62,7 +62,7 @@ pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fit::{Fit, FitEnd, FitOptions, Fitted, FittedColumn, NoInterval, fit};
-pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
+pub use fixed::{ConstantSteps, FixedForm, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
 pub use gradient::{Gradient, Loss, all_parameters, gradient, inside_integral};
 pub use hybrid::indicator_texts;
@@ -72,7 +72,7 @@ pub use init::{
 };
 pub use input::{ModelText, find_text, unknown_class};
 pub use linearize::{Linearization, LinearizeOptions, linearize};
-pub use observe::{Interrupt, Observer, Progress, Reader};
+pub use observe::{ExpressionReader, Interrupt, Progress, Reader};
 pub use parts::{PartsExample, parts_examples};
 pub use pull::{Pulled, PulledPosition};
 pub use rectangular::{contradiction, contradiction_at, least_norm, rectangular, settled};

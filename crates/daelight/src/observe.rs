@@ -249,12 +249,12 @@ impl Gauge {
 }
 
 /// Evaluates expressions of a model along a run; derivatives of its unknowns may occur.
-pub struct Observer {
+pub struct ExpressionReader {
     gauge: Gauge,
     way: WayBack,
 }
 
-impl Observer {
+impl ExpressionReader {
     pub(crate) fn new(system: &System, exprs: &[ExprId], way: WayBack) -> Self {
         let gauge = Gauge::new(system, exprs, system.parameters().values());
         Self { gauge, way }
@@ -342,7 +342,7 @@ struct Seen {
 /// Every relation in the condition, and every argument of `abs`, `min` and `max`, is resolved by its own series, so that nothing
 /// between the steps is missed; section 2 of `docs/theory/runs.md`.
 pub(crate) struct StopScan {
-    observer: Observer,
+    observer: ExpressionReader,
     /// Jets of the condition, and the way to those of the unknowns.
     jet: Jet,
     way: WayBack,
@@ -372,7 +372,7 @@ impl StopScan {
             .parameters_mut()
             .copy_from_slice(system.parameters().values());
         Self {
-            observer: Observer::new(system, &[stop.expr], way(order)),
+            observer: ExpressionReader::new(system, &[stop.expr], way(order)),
             jet,
             way: way(order),
             scan: Scan::default(),

@@ -4,13 +4,13 @@ use crate::graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Wa
 
 /// Which entries of a Jacobian can differ from zero, row by row (compressed rows).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pattern {
+pub struct Sparsity {
     n_columns: usize,
     row_starts: Vec<usize>,
     columns: Vec<u32>,
 }
 
-impl Pattern {
+impl Sparsity {
     /// A pattern without rows.
     fn new(n_columns: usize) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Pattern {
 #[derive(Clone, Debug)]
 pub struct SparseJacobian {
     /// Where the entries are.
-    pub pattern: Pattern,
+    pub pattern: Sparsity,
     /// The entries, in the order of the pattern.
     pub entries: Vec<ExprId>,
 }
@@ -90,7 +90,7 @@ impl SparseJacobian {
         let place = |column: &u32| columns.partition_point(|other| other < column) as u32;
         let held = &self.pattern.columns[positions.clone()];
         Self {
-            pattern: Pattern {
+            pattern: Sparsity {
                 n_columns: columns.len(),
                 row_starts: vec![0, held.len()],
                 columns: held.iter().map(place).collect(),
@@ -113,9 +113,9 @@ fn columns_of(symbols: &[SymbolId]) -> Columns {
 
 impl Graph {
     /// Which of the symbols occur in each of the roots.
-    pub fn sparsity(&self, roots: &[ExprId], symbols: &[SymbolId]) -> Pattern {
+    pub fn sparsity(&self, roots: &[ExprId], symbols: &[SymbolId]) -> Sparsity {
         let columns = columns_of(symbols);
-        let mut pattern = Pattern::new(symbols.len());
+        let mut pattern = Sparsity::new(symbols.len());
         let mut walker = Walker::new();
         for &root in roots {
             let start = pattern.columns.len();
@@ -149,7 +149,7 @@ impl Graph {
     /// ```
     pub fn sparse_jacobian(&mut self, roots: &[ExprId], symbols: &[SymbolId]) -> SparseJacobian {
         let columns = columns_of(symbols);
-        let mut pattern = Pattern::new(symbols.len());
+        let mut pattern = Sparsity::new(symbols.len());
         let mut entries = Vec::new();
         let mut sweep = ReverseSweep::default();
         let mut row = Vec::new();

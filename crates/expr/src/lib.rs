@@ -56,7 +56,7 @@ pub use forcing::Forcing;
 pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 pub use inputs::Inputs;
 pub use interval::Interval;
-pub use jacobian::{Pattern, ReverseSweep, SparseJacobian};
+pub use jacobian::{ReverseSweep, SparseJacobian, Sparsity};
 pub use jet::{DdJet, Jet, JetEvaluator, PlainJet};
 pub use listing::Operation;
 pub use markup::Markup;

@@ -7,7 +7,7 @@
 use crate::fault::Fault;
 use crate::graph::{ExprId, Graph, SymbolId, Walker};
 use crate::inputs::Inputs;
-use crate::jacobian::{Pattern, SparseJacobian};
+use crate::jacobian::{SparseJacobian, Sparsity};
 use crate::jet::JetEvaluator;
 use crate::scalar::Scalar;
 use crate::tape::{Slot, Tape};
@@ -25,7 +25,7 @@ pub struct JacobianSeries<J, S = f64> {
     scalar: PhantomData<S>,
     n_equations: usize,
     n_unknowns: usize,
-    patterns: Vec<Pattern>,
+    patterns: Vec<Sparsity>,
     /// The root of the first entry of each matrix.
     first_roots: Vec<usize>,
 }
@@ -62,7 +62,7 @@ impl SeriesRoot {
         root: usize,
         n_equations: usize,
         first_roots: &[usize],
-        pattern: impl Fn(usize) -> &'a Pattern,
+        pattern: impl Fn(usize) -> &'a Sparsity,
     ) -> Self {
         if root < n_equations {
             return SeriesRoot::Residual { equation: root };
@@ -165,15 +165,15 @@ impl<S: Scalar, J: JetEvaluator<S>> JacobianSeries<J, S> {
         jacobians: &[SparseJacobian],
         order: usize,
     ) -> Self {
-        let patterns: Vec<Pattern> = jacobians.iter().map(|j| j.pattern.clone()).collect();
+        let patterns: Vec<Sparsity> = jacobians.iter().map(|j| j.pattern.clone()).collect();
         let first_roots = first_roots(n_equations, jacobians);
         let n_roots = first_roots.last().map_or(n_equations, |&first| {
-            first + patterns.last().map_or(0, Pattern::n_entries)
+            first + patterns.last().map_or(0, Sparsity::n_entries)
         });
         assert_eq!(tape.n_roots(), n_roots, "residuals and entries are roots");
         Self {
             n_equations,
-            n_unknowns: patterns.first().map_or(0, Pattern::n_columns),
+            n_unknowns: patterns.first().map_or(0, Sparsity::n_columns),
             jet: J::new(Arc::new(tape), order),
             scalar: PhantomData,
             patterns,
@@ -197,7 +197,7 @@ impl<S: Scalar, J: JetEvaluator<S>> JacobianSeries<J, S> {
     }
 
     /// Where dF/dx^(derivative) has entries.
-    pub fn pattern(&self, derivative: usize) -> &Pattern {
+    pub fn pattern(&self, derivative: usize) -> &Sparsity {
         &self.patterns[derivative]
     }
 

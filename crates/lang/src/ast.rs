@@ -288,8 +288,8 @@ pub struct Class {
     pub classes: Vec<Class>,
     pub extends: Vec<Extends>,
     pub declarations: Vec<Declaration>,
-    pub equations: Vec<Equation>,
-    pub initial_equations: Vec<Equation>,
+    pub equations: Vec<WrittenEquation>,
+    pub initial_equations: Vec<WrittenEquation>,
     /// The body of a function.
     pub statements: Vec<Statement>,
     /// The algorithm sections of a model.
@@ -367,12 +367,12 @@ pub struct TypeAlias {
     /// The literals of an enumeration.
     pub literals: Option<Vec<String>>,
     /// `constrainedby Base(modifications)`.
-    pub constraint: Option<Constraint>,
+    pub constraint: Option<Constraining>,
 }
 
 /// `constrainedby Base(modifications)`.
 #[derive(Debug)]
-pub struct Constraint {
+pub struct Constraining {
     pub modifications: Vec<Modification>,
 }
 
@@ -414,7 +414,7 @@ pub struct Declaration {
     pub modifications: Vec<Modification>,
     pub binding: Option<AstId>,
     pub condition: Option<AstId>,
-    pub constraint: Option<Constraint>,
+    pub constraint: Option<Constraining>,
     pub comment: String,
     pub span: Span,
 }
@@ -438,7 +438,7 @@ pub enum Redeclared {
 }
 
 #[derive(Debug)]
-pub struct Equation {
+pub struct WrittenEquation {
     pub kind: EquationKind,
     pub span: Span,
 }
@@ -449,15 +449,15 @@ pub enum EquationKind {
     Call(AstId),
     For {
         iterators: Vec<Iterator>,
-        body: Vec<Equation>,
+        body: Vec<WrittenEquation>,
     },
     If {
-        branches: Vec<(AstId, Vec<Equation>)>,
-        otherwise: Vec<Equation>,
+        branches: Vec<(AstId, Vec<WrittenEquation>)>,
+        otherwise: Vec<WrittenEquation>,
     },
     Connect(AstId, AstId),
     When {
-        branches: Vec<(AstId, Vec<Equation>)>,
+        branches: Vec<(AstId, Vec<WrittenEquation>)>,
     },
 }
 

@@ -35,7 +35,7 @@ mod write;
 pub use adjoint::AdjointModel;
 pub use balance::{Balance, Part, balance, balance_of};
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
-pub use elaborate::{ATTRIBUTES, Limits, built_in_functions};
+pub use elaborate::{ATTRIBUTES, ElaborationLimits, built_in_functions};
 pub use forest::Files;
 pub use hybrid::{
     ChangedBy, Check, CheckKind, Delay, DiscreteVariable, HeldRelation, Hybrid, Reinit, Rule,
@@ -79,7 +79,7 @@ pub struct Options {
     /// Whether relations of unknowns are held between events even where nothing but equations reads them.
     pub holds_relations: bool,
     /// Bounds on the work.
-    pub limits: Limits,
+    pub limits: ElaborationLimits,
 }
 
 /// What became of a text.
@@ -127,7 +127,7 @@ impl Loaded {
 struct Outside<'a> {
     overrides: &'a [Override],
     /// Equations that join those of the text.
-    joined: &'a [ast::Equation],
+    joined: &'a [ast::WrittenEquation],
     stop_when: Option<AstId>,
     /// Views by their names.
     observed: &'a [(String, AstId)],
@@ -265,7 +265,7 @@ fn homotopy(
     enclosing: &[&Class],
     class: &Class,
     outside: Outside<'_>,
-    limits: Limits,
+    limits: ElaborationLimits,
 ) -> Option<Homotopy> {
     let blend = Blend {
         leads: true,
@@ -471,7 +471,7 @@ fn parse_joined(
     sources: &mut SourceMap,
     ast: &mut Ast,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<ast::Equation> {
+) -> Vec<ast::WrittenEquation> {
     let mut equations = Vec::new();
     for item in items.iter().take(usize::from(u16::MAX) / 4) {
         let id = sources.add(Source::new(FREE, item.as_str()));

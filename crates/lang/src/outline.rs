@@ -3,8 +3,8 @@
 //! Nothing is checked and no other text is read; a text with mistakes has an outline of what could be understood.
 
 use crate::ast::{
-    Ast, Causality, Class, ClassKind, Declaration, Equation, EquationKind, Expr, Iterator as Loop,
-    Modification, Redeclared, Statement, StatementKind, Variability,
+    Ast, Causality, Class, ClassKind, Declaration, EquationKind, Expr, Iterator as Loop,
+    Modification, Redeclared, Statement, StatementKind, Variability, WrittenEquation,
 };
 use crate::diagnostic::Severity;
 use crate::parse::{parse, unquote};
@@ -277,7 +277,7 @@ impl Builder<'_> {
         span.start + found.unwrap_or(0) as u32
     }
 
-    fn equations(&mut self, class: usize, equations: &[Equation]) {
+    fn equations(&mut self, class: usize, equations: &[WrittenEquation]) {
         for equation in equations {
             match &equation.kind {
                 EquationKind::For { iterators, body } => {

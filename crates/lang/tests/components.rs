@@ -121,7 +121,7 @@ fn random_edits_give_a_model_or_a_message() {
     let words: Vec<&str> = whole
         .split_inclusive(|c: char| !c.is_alphanumeric())
         .collect();
-    let limits = daelight_lang::Limits {
+    let limits = daelight_lang::ElaborationLimits {
         steps: 200_000,
         elements: 10_000,
         nodes: 200_000,

@@ -7,7 +7,7 @@
 pub use daelight_dd::Dd;
 
 use crate::kernels::power_of_two_below;
-use crate::{LinalgError, Mat, MatRef, RankDecision, RankRule, Values};
+use crate::{LinalgError, Magnitudes, Mat, MatRef, RankDecision, RankRule};
 use std::cmp::Ordering;
 use std::ops::{Index, IndexMut};
 
@@ -190,7 +190,7 @@ impl DdSvd {
     pub fn rank(&self, rule: &impl RankRule) -> RankDecision {
         rule.decide(
             self.values.iter().map(|v| v.hi()).collect(),
-            Values::Singular,
+            Magnitudes::Singular,
         )
     }
 }

@@ -57,8 +57,8 @@ pub use error::{LinalgError, Solved};
 pub use lu::{LogDet, Lu};
 pub use qr::Qr;
 pub use rank::{
-    AngleRule, ConditionRule, Doubt, GapRule, GivenRule, RankDecision, RankRule, ShareRule,
-    ThresholdRule, Values, Verdict,
+    AngleRule, ConditionRule, Doubt, GapRule, GivenRule, Magnitudes, RankDecision, RankRule,
+    ShareRule, ThresholdRule, Verdict,
 };
 pub use sparse::{Pivoting, SparseLu};
 pub use svd::Svd;

@@ -9,7 +9,7 @@ use crate::dense::expect_shape;
 use crate::error::{backward_error, residual_tolerance};
 use crate::kernels::{all_finite, axpy, dot, norm_2, norm_max, vectorised};
 use crate::scratch::Scratch;
-use crate::{LinalgError, Mat, MatMut, MatRef, RankDecision, RankRule, Solved, Values};
+use crate::{LinalgError, Magnitudes, Mat, MatMut, MatRef, RankDecision, RankRule, Solved};
 use faer::Par;
 use faer::linalg::qr::col_pivoting::factor as faer_factor;
 
@@ -194,8 +194,8 @@ impl Qr {
     /// `docs/theory/indices.md`.
     pub fn rank(&self, rule: &impl RankRule) -> RankDecision {
         match self.pivots() {
-            Ok(pivots) => rule.decide(pivots.collect(), Values::Pivots),
-            Err(_) => RankDecision::not_finite(Values::Pivots),
+            Ok(pivots) => rule.decide(pivots.collect(), Magnitudes::Pivots),
+            Err(_) => RankDecision::not_finite(Magnitudes::Pivots),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::kernels::{all_finite, axpy, dot, norm_2, power_of_two_below, vectorised};
 use crate::scratch::Scratch;
-use crate::{LinalgError, Mat, MatRef, Qr, RankDecision, RankRule, Values};
+use crate::{LinalgError, Magnitudes, Mat, MatRef, Qr, RankDecision, RankRule};
 use faer::Par;
 use faer::diag::DiagMut;
 use faer::linalg::svd as faer_svd;
@@ -164,9 +164,9 @@ impl Svd {
     /// Decides the rank from the singular values by a rule; allocates the list it returns.
     pub fn rank(&self, rule: &impl RankRule) -> RankDecision {
         if self.factored {
-            rule.decide(self.values.clone(), Values::Singular)
+            rule.decide(self.values.clone(), Magnitudes::Singular)
         } else {
-            RankDecision::not_finite(Values::Singular)
+            RankDecision::not_finite(Magnitudes::Singular)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Laws on random matrices, seed fixed: proptest with 256 cases each.
 
 use crate::common::{Random, distance};
-use daelight_linalg::{GapRule, Lu, Mat, Qr, RankRule, Svd, ThresholdRule, Values};
+use daelight_linalg::{GapRule, Lu, Magnitudes, Mat, Qr, RankRule, Svd, ThresholdRule};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -70,14 +70,14 @@ fn scaling_values_and_reference_keeps_the_decision() {
         let factor = 2f64.powi(power);
         let scaled: Vec<f64> = values.iter().map(|v| v * factor).collect();
         let n = values.len();
-        let one = GapRule::new(n, n, 1.0).decide(values.clone(), Values::Singular);
-        let two = GapRule::new(n, n, factor).decide(scaled.clone(), Values::Singular);
+        let one = GapRule::new(n, n, 1.0).decide(values.clone(), Magnitudes::Singular);
+        let two = GapRule::new(n, n, factor).decide(scaled.clone(), Magnitudes::Singular);
         prop_assert_eq!(
             (one.rank, one.verdict, one.gap),
             (two.rank, two.verdict, two.gap)
         );
-        let one = ThresholdRule::new(1.0).decide(values, Values::Singular);
-        let two = ThresholdRule::new(factor).decide(scaled, Values::Singular);
+        let one = ThresholdRule::new(1.0).decide(values, Magnitudes::Singular);
+        let two = ThresholdRule::new(factor).decide(scaled, Magnitudes::Singular);
         prop_assert_eq!(
             (one.rank, one.verdict, one.gap),
             (two.rank, two.verdict, two.gap)

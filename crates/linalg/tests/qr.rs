@@ -1,7 +1,7 @@
 //! Pivoted QR: the factors rebuild the matrix, bases are orthonormal and right, least squares are shortest and optimal.
 
 use crate::common::{Random, distance, orthonormality, shapes};
-use daelight_linalg::{GapRule, LinalgError, Mat, Qr, Values};
+use daelight_linalg::{GapRule, LinalgError, Magnitudes, Mat, Qr};
 
 fn check_rebuild(a: &Mat, use_faer: bool) {
     let (m, n) = (a.nrows(), a.ncols());
@@ -45,7 +45,7 @@ fn check_rank(a: &Mat, rank: usize, use_faer: bool) {
     qr.factor_with(a.view(), use_faer).unwrap();
     let decision = qr.rank(&GapRule::new(m, n, a.view().norm_frobenius()));
     assert_eq!(decision.decided(), Some(rank), "{m} x {n}: {decision}");
-    assert_eq!(decision.kind, Values::Pivots);
+    assert_eq!(decision.kind, Magnitudes::Pivots);
     let size = 1e-12;
     let mut kernel = Mat::zeros(n, n - rank);
     qr.kernel_basis(rank, kernel.view_mut()).unwrap();

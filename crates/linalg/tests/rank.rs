@@ -2,16 +2,17 @@
 
 use crate::common::Random;
 use daelight_linalg::{
-    Dd, DdMat, DdSvd, Doubt, GapRule, Mat, RankDecision, RankRule, Svd, ThresholdRule, Values,
+    Dd, DdMat, DdSvd, Doubt, GapRule, Magnitudes, Mat, RankDecision, RankRule, Svd, ThresholdRule,
     Verdict,
 };
 
 fn gap(values: &[f64], reference: f64) -> RankDecision {
-    GapRule::new(values.len(), values.len(), reference).decide(values.to_vec(), Values::Singular)
+    GapRule::new(values.len(), values.len(), reference)
+        .decide(values.to_vec(), Magnitudes::Singular)
 }
 
 fn threshold(values: &[f64], relative_error: f64) -> RankDecision {
-    ThresholdRule::with_error(1.0, relative_error).decide(values.to_vec(), Values::Singular)
+    ThresholdRule::with_error(1.0, relative_error).decide(values.to_vec(), Magnitudes::Singular)
 }
 
 #[test]
@@ -64,24 +65,24 @@ fn measured_noise_raises_the_floor() {
     assert_eq!(rule.noise, 1e-7);
     assert_eq!(rule.after_schur(1e-20).noise, 1e-7);
     assert_eq!(
-        rule.decide(vec![1.0, 1e-8, 1e-9], Values::Singular)
+        rule.decide(vec![1.0, 1e-8, 1e-9], Magnitudes::Singular)
             .decided(),
         Some(1)
     );
     // 1e-4 is too close to noise of 1e-7 to count, and too far to be dropped.
     assert_eq!(
-        rule.decide(vec![1.0, 1e-2, 2e-4], Values::Singular)
+        rule.decide(vec![1.0, 1e-2, 2e-4], Magnitudes::Singular)
             .decided(),
         Some(3)
     );
     assert_eq!(
-        rule.decide(vec![1.0, 2e-3, 2e-5], Values::Singular)
+        rule.decide(vec![1.0, 2e-3, 2e-5], Magnitudes::Singular)
             .decided(),
         None
     );
     assert_eq!(
         rule.after_schur(f64::NAN)
-            .decide(vec![1.0], Values::Singular)
+            .decide(vec![1.0], Magnitudes::Singular)
             .decided(),
         None
     );
@@ -179,14 +180,14 @@ fn a_share_is_judged_by_the_usual_size_of_its_value() {
         let usual = vec![2.0 * unit, 0.1 * unit];
         let at = |least: f64| {
             let values = vec![1.5 * unit, least * unit];
-            ShareRule::new(usual.clone()).decide(values, Values::Singular)
+            ShareRule::new(usual.clone()).decide(values, Magnitudes::Singular)
         };
         assert_eq!(at(0.05).decided(), Some(2));
         assert_eq!(at(5e-6).decided(), None, "between zero and clear");
         assert_eq!(at(1e-9).decided(), Some(1));
     }
     // What is rounding at every point is zero, whatever its share.
-    let noise = ShareRule::new(vec![1.0, 1e-17]).decide(vec![1.0, 2e-17], Values::Singular);
+    let noise = ShareRule::new(vec![1.0, 1e-17]).decide(vec![1.0, 2e-17], Magnitudes::Singular);
     assert_eq!(noise.decided(), Some(1));
 }
 
@@ -195,34 +196,38 @@ fn a_condition_cuts_where_its_user_says() {
     use daelight_linalg::ConditionRule;
     let rule = ConditionRule::new(1e-10);
     assert_eq!(
-        rule.decide(vec![1e3, 1e-6, 1e-9], Values::Pivots).decided(),
+        rule.decide(vec![1e3, 1e-6, 1e-9], Magnitudes::Pivots)
+            .decided(),
         Some(2)
     );
     let banded = rule.with_band(1e-8, 1e3);
     assert_eq!(
-        banded.decide(vec![1.0, 1e-9], Values::Singular).decided(),
+        banded
+            .decide(vec![1.0, 1e-9], Magnitudes::Singular)
+            .decided(),
         None
     );
     assert_eq!(
         banded
-            .decide(vec![1.0, 1e-7, 9e-11], Values::Singular)
+            .decide(vec![1.0, 1e-7, 9e-11], Magnitudes::Singular)
             .decided(),
         Some(2)
     );
     assert_eq!(
         banded
-            .decide(vec![1.0, 1.1e-8, 9e-11], Values::Singular)
+            .decide(vec![1.0, 1.1e-8, 9e-11], Magnitudes::Singular)
             .decided(),
         None
     );
     assert_eq!(
         ConditionRule::of(1e3, 1e-10)
-            .decide(vec![0.0, 0.0], Values::Singular)
+            .decide(vec![0.0, 0.0], Magnitudes::Singular)
             .decided(),
         Some(0)
     );
     assert_eq!(
-        rule.decide(vec![1.0, f64::NAN], Values::Singular).decided(),
+        rule.decide(vec![1.0, f64::NAN], Magnitudes::Singular)
+            .decided(),
         None
     );
 }
@@ -233,10 +238,10 @@ fn a_given_rank_must_be_seen() {
     let values = || vec![1.0, 1e-3, 1e-14];
     let at = |rank: usize| {
         GivenRule { rank }
-            .decide(values(), Values::Singular)
+            .decide(values(), Magnitudes::Singular)
             .decided()
     };
     assert_eq!((at(1), at(2), at(3), at(4)), (None, Some(2), None, None));
-    let none = GivenRule { rank: 0 }.decide(Vec::new(), Values::Singular);
+    let none = GivenRule { rank: 0 }.decide(Vec::new(), Magnitudes::Singular);
     assert_eq!(none.decided(), Some(0));
 }

@@ -15,7 +15,8 @@ use crate::tolerances::{LARGEST_DENSE, ZERO};
 use daelight_expr::{ExprId, Graph};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{
-    CscMat, Mat, RankDecision, RankRule, ShareRule, SparseLu, Svd, ThresholdRule, Values, Verdict,
+    CscMat, Magnitudes, Mat, RankDecision, RankRule, ShareRule, SparseLu, Svd, ThresholdRule,
+    Verdict,
 };
 use std::borrow::Cow;
 
@@ -385,11 +386,11 @@ impl<'a> BlockForm<'a> {
             values.ok().map(|()| svd.singular_values().to_vec())
         };
         let Some(values) = singular_values(&here) else {
-            return (RankDecision::not_finite(Values::Singular), 0.0);
+            return (RankDecision::not_finite(Magnitudes::Singular), 0.0);
         };
         let usual: Vec<Vec<f64>> = around.iter().filter_map(singular_values).collect();
         let rule = ShareRule::of_lists(&usual, n);
-        let decision = rule.decide(values, Values::Singular);
+        let decision = rule.decide(values, Magnitudes::Singular);
         let shares = rule.shares(&decision).into_iter();
         let smallest = shares.fold(f64::INFINITY, f64::min);
         (decision, smallest)
@@ -424,7 +425,7 @@ fn bring_to_size(here: &mut Mat, around: &mut [Mat]) {
 /// The rank of a square matrix as far as the errors of its entries allow.
 fn beyond_rounding(n: usize, entries: &[(usize, usize, Value)]) -> RankDecision {
     if entries.iter().any(|(.., value)| !value.is_finite()) {
-        return RankDecision::not_finite(Values::Singular);
+        return RankDecision::not_finite(Magnitudes::Singular);
     }
     if let [(.., value)] = entries
         && n == 1
@@ -455,7 +456,7 @@ fn beyond_rounding(n: usize, entries: &[(usize, usize, Value)]) -> RankDecision 
         scaled.for_each(|(i, j, value)| view.set(i, j, value));
         let mut svd = Svd::new();
         if svd.factor_values(matrix.view()).is_err() {
-            return RankDecision::not_finite(Values::Singular);
+            return RankDecision::not_finite(Magnitudes::Singular);
         }
         return svd.rank(&ThresholdRule::with_error(svd.norm(), error / svd.norm()));
     }
@@ -468,7 +469,7 @@ fn beyond_rounding(n: usize, entries: &[(usize, usize, Value)]) -> RankDecision 
     // What cannot be factored has a zero pivot. The estimate is a lower bound of the condition, so a zero is one.
     let least = condition.map_or(0.0, |condition| 1.0 / condition);
     let rule = ThresholdRule::with_error(1.0, error);
-    let decision = rule.decide(vec![least], Values::Singular);
+    let decision = rule.decide(vec![least], Magnitudes::Singular);
     RankDecision {
         rank: decision.rank + n - 1,
         ..decision
@@ -478,7 +479,7 @@ fn beyond_rounding(n: usize, entries: &[(usize, usize, Value)]) -> RankDecision 
 /// The rank of a single value.
 fn of_value(value: Value) -> RankDecision {
     let rule = ThresholdRule::with_error(value.size, value.error / value.size);
-    let decision = rule.decide(vec![value.value.abs()], Values::Singular);
+    let decision = rule.decide(vec![value.value.abs()], Magnitudes::Singular);
     match value.is_zero() {
         Some(is_zero) => RankDecision {
             rank: usize::from(!is_zero),

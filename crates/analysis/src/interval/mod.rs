@@ -10,7 +10,7 @@ mod zeros;
 
 use crate::canonical::{CanonicalForm, ConsistencyVerdict};
 use crate::chain::{self, kind_of_point};
-use crate::decide::{IndexQuestion, Outcome, decide};
+use crate::decide::{IndexQuestion, IndexVerdict, decide};
 use crate::judgement::MAX_NUMERICAL;
 use crate::linear::{LinearFamily, MarkKind};
 use crate::outcome::{Because, Indices, Stage};
@@ -65,7 +65,7 @@ pub enum PointKind {
         /// The order to which the determinant that decides the rank vanishes.
         order: usize,
         /// The kind in terms of the tractability chain, for square regular systems where it is decided.
-        chain: Option<chain::Kind>,
+        chain: Option<chain::CriticalKind>,
     },
     /// A coefficient has no value.
     Undefined,
@@ -622,14 +622,14 @@ fn agreed_indices<F: LinearFamily + ?Sized>(
             continue;
         };
         match decide(&IndexQuestion::new(&series.matrices)).outcome {
-            Outcome::Regular(answer) => {
+            IndexVerdict::Regular(answer) => {
                 let known = indices.replace(answer.indices);
                 if known.is_some() && known != indices {
                     doubt = Some(Because::MethodsDisagree);
                 }
             }
-            Outcome::Critical { level, .. } => doubt = Some(Because::RankChanges { level }),
-            Outcome::Unknown { because } => doubt = doubt.or(Some(because)),
+            IndexVerdict::Critical { level, .. } => doubt = Some(Because::RankChanges { level }),
+            IndexVerdict::Unknown { because } => doubt = doubt.or(Some(because)),
         }
     }
     if doubt == Some(Because::MethodsDisagree) {
@@ -676,7 +676,7 @@ fn chain_kind<F: LinearFamily + ?Sized>(
     search: &mut Search<'_, F>,
     found: &Found,
     piece: &Piece,
-) -> Option<chain::Kind> {
+) -> Option<chain::CriticalKind> {
     piece.indices.as_ref()?.differentiation_index?;
     let order = piece.profile.n_levels() + 4;
     let point = search.at(found.time, order)?.matrices;

@@ -17,7 +17,7 @@ pub use verdict::PointVerdict;
 
 use crate::System;
 use crate::dae::Regularity;
-use crate::decide::Outcome;
+use crate::decide::IndexVerdict;
 use crate::edge::{Edge, edges};
 use crate::initial::{
     ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
@@ -104,7 +104,7 @@ fn at_point(
     let mut point = consistent_point(system, offsets, &request);
     let mut numerical = numerical_part(system, &point, &request, deadline);
     while let Ok(part) = &numerical
-        && let Outcome::Unknown {
+        && let IndexVerdict::Unknown {
             because: Because::SeriesTooShort { .. },
         } = part.decision.outcome
         && request.order < MAX_ORDER

@@ -4,9 +4,9 @@ use super::condition::ArrayCondition;
 use super::freedom::free_unknowns;
 use super::structural::StructuralPart;
 use super::{MAX_NUMERICAL, jet_of};
-use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
+use crate::chain::{Chain, CriticalKind, Kinds, N_NEIGHBOURS, kind_of_point};
 use crate::dae::{Regularity, beside};
-use crate::decide::{Decision, IndexQuestion, Outcome, Sharper, decide};
+use crate::decide::{Decision, IndexQuestion, IndexVerdict, Sharper, decide};
 use crate::fullness::Fullness;
 use crate::initial::{
     ArrayFault, ConsistentPoint, ConstraintArray, Finder, Limits, MAX_DENSE_ROWS, NoPoint, Pin,
@@ -40,7 +40,7 @@ pub struct NumericalPart {
     pub chain: Option<Chain>,
     /// How the ranks at the point differ from those beside it, if they do. At a regular point: the ranks hold on a set
     /// that the solution stays in, and the kind of the model depends on the point.
-    pub kind: Option<Kind>,
+    pub kind: Option<CriticalKind>,
     /// Unknowns that can be given values together, as many as there are degrees of freedom and free unknowns.
     pub free: Vec<usize>,
 }
@@ -49,7 +49,7 @@ impl NumericalPart {
     /// The indices that the ranks along the jet lead to, whether or not they are those of the neighbours.
     pub(crate) fn along_the_jet(&self) -> Option<&Indices> {
         match &self.decision.outcome {
-            Outcome::Unknown {
+            IndexVerdict::Unknown {
                 because: Because::NeighboursDisagree,
             } => self.decision.reduction.regular(),
             outcome => outcome.indices(),
@@ -60,7 +60,7 @@ impl NumericalPart {
     pub(super) fn directions(&self) -> Option<Mat> {
         let decision = &self.decision;
         match &decision.outcome {
-            Outcome::Regular(answer) => answer.consistent_directions.clone(),
+            IndexVerdict::Regular(answer) => answer.consistent_directions.clone(),
             _ if self.along_the_jet().is_some() => {
                 decision.reduction.consistent_directions(&decision.scaling)
             }
@@ -85,7 +85,7 @@ impl NumericalPart {
     /// How often equations have to be differentiated until all constraints show; unlimited where that is not known.
     pub(super) fn most_differentiations(&self) -> usize {
         match &self.decision.outcome {
-            Outcome::Regular(answer) => answer.indices.strangeness.index,
+            IndexVerdict::Regular(answer) => answer.indices.strangeness.index,
             _ => usize::MAX,
         }
     }
@@ -270,7 +270,7 @@ pub(super) fn numerical_part(
         decision,
         series,
     };
-    let is_regular = matches!(part.decision.outcome, Outcome::Regular(_));
+    let is_regular = matches!(part.decision.outcome, IndexVerdict::Regular(_));
     if m == n && is_on_constraints && !is_regular {
         part.kind = kind_of_point(&part.series, relative_error, on_constraints).unwrap_or(None);
     } else if m == n && (is_on_constraints || !is_regular) {

@@ -2,9 +2,9 @@
 
 use super::numerical::NumericalPart;
 use super::structural::StructuralPart;
-use crate::chain::Kind;
+use crate::chain::CriticalKind;
 use crate::dae::Regularity;
-use crate::decide::Outcome;
+use crate::decide::IndexVerdict;
 use crate::structure::StructurallySingular;
 use crate::tolerances::SAME_INSTANT;
 
@@ -16,7 +16,7 @@ pub enum PointVerdict {
     /// Ranks change at the point: no index exists there.
     Singular {
         /// How, if the matrix chain tells.
-        kind: Option<Kind>,
+        kind: Option<CriticalKind>,
     },
     /// Not decided, and why.
     Unknown {
@@ -66,9 +66,9 @@ pub(super) fn verdict(
             because: "no consistent point was found; ranks at other points prove nothing"
                 .to_string(),
         },
-        Outcome::Critical { .. } => PointVerdict::Singular { kind },
-        Outcome::Regular(_) if singular_here && !resolved => PointVerdict::Singular { kind },
-        Outcome::Unknown { .. }
+        IndexVerdict::Critical { .. } => PointVerdict::Singular { kind },
+        IndexVerdict::Regular(_) if singular_here && !resolved => PointVerdict::Singular { kind },
+        IndexVerdict::Unknown { .. }
             if singular_here && kind.is_some() && part.along_the_jet().is_none() =>
         {
             PointVerdict::Singular { kind }
@@ -94,7 +94,7 @@ pub(super) fn verdict(
                 Some(because) => PointVerdict::Unknown { because },
                 None => PointVerdict::Regular,
             },
-            (None, Outcome::Unknown { because }) => PointVerdict::Unknown {
+            (None, IndexVerdict::Unknown { because }) => PointVerdict::Unknown {
                 because: because.to_string(),
             },
             (None, _) => PointVerdict::Unknown {

@@ -12,7 +12,7 @@ pub use conflict::{ACCEPTED, Broken, Condition, Conflict, Remedy};
 pub use freedom::Freedom;
 
 use crate::System;
-use crate::chain::Kind;
+use crate::chain::CriticalKind;
 use crate::dae::{Regularity, RepairPart, beside};
 use crate::edge::{Edge, edges};
 use crate::initial::{
@@ -114,7 +114,7 @@ pub struct SingularStart {
     /// The passport of the point, with its singular blocks.
     pub passport: Passport,
     /// The kind, where it is decided.
-    pub kind: Option<Kind>,
+    pub kind: Option<CriticalKind>,
     /// The set of singular points that it lies on, where there is a formula.
     pub locus: Option<SingularLocus>,
     /// Expressions that are at the edge of their domain.

@@ -8,7 +8,7 @@ use super::random::{self, Disguise, Planted, Random, Shape, System};
 use daelight_analysis::chain::{Chain, kind_of_point};
 use daelight_analysis::reduction::Conclusion;
 use daelight_analysis::scaling::Scaling;
-use daelight_analysis::{IndexQuestion, Indices, Outcome, decide};
+use daelight_analysis::{IndexQuestion, IndexVerdict, Indices, decide};
 use std::ops::AddAssign;
 
 /// Taylor coefficients given: index 5 needs 6.
@@ -122,7 +122,11 @@ impl AddAssign for Rates {
 /// Runs the deciders on a system and its neighbours at t, in doubles and with the second look where doubles give no index.
 ///
 /// `judge` says how an outcome counts: `None` for undecided, otherwise whether it is right.
-fn examine(system: &System, t: f64, judge: impl Fn(&Outcome) -> Option<bool>) -> (Rates, Outcome) {
+fn examine(
+    system: &System,
+    t: f64,
+    judge: impl Fn(&IndexVerdict) -> Option<bool>,
+) -> (Rates, IndexVerdict) {
     let sharp = system.at(t, ORDER);
     let series = random::round(&sharp);
     let neighbour = |i: usize| Some(system.rounded_at(t + 0.01 * (1.0 + i as f64), ORDER));
@@ -145,7 +149,7 @@ fn examine(system: &System, t: f64, judge: impl Fn(&Outcome) -> Option<bool>) ->
     }
     rates.doubles.count(judge(&decision.outcome), true);
     let outcome = match decision.outcome {
-        Outcome::Regular(_) => decision.outcome,
+        IndexVerdict::Regular(_) => decision.outcome,
         _ => {
             let question = IndexQuestion {
                 sharper: &|| Some(sharp.clone()),
@@ -213,9 +217,9 @@ fn disguised_systems_are_recognised() {
         let rates = over_cases(group, n_cases, |case, random| {
             let system = System::regular(random, case % 2 == 0, disguise);
             let (rates, outcome) = examine(&system, 0.0, |outcome| match outcome {
-                Outcome::Regular(answer) => Some(answer.indices == system.indices),
-                Outcome::Critical { .. } => Some(false),
-                Outcome::Unknown { .. } => None,
+                IndexVerdict::Regular(answer) => Some(answer.indices == system.indices),
+                IndexVerdict::Critical { .. } => Some(false),
+                IndexVerdict::Unknown { .. } => None,
             });
             if rates.doubles.wrong + rates.both.wrong > 0 || rates.both.unknown > 0 {
                 report(group, case, &outcome, &system.indices);
@@ -293,11 +297,11 @@ fn planted_critical_points_are_reported_at_their_level() {
         let found = over_cases(group, n_cases / 3, |case, random| {
             let (system, planted) = System::critical(random, case % 3 > 0, disguise);
             let (rates, outcome) = examine(&system, 0.0, |outcome| match outcome {
-                Outcome::Critical { level, stage, .. } => {
+                IndexVerdict::Critical { level, stage, .. } => {
                     Some((*level, *stage) == (planted.level, planted.stage))
                 }
-                Outcome::Regular(_) => Some(false),
-                Outcome::Unknown { .. } => None,
+                IndexVerdict::Regular(_) => Some(false),
+                IndexVerdict::Unknown { .. } => None,
             });
             let kinds = kind(&system, &planted);
             if rates.doubles.wrong + rates.both.wrong + kinds.wrong > 0 || rates.both.unknown > 0 {
@@ -323,12 +327,12 @@ fn beside_a_critical_point_there_is_no_wrong_answer() {
             let (system, planted) = System::critical(random, case % 3 > 0, disguise);
             let distance = 10_f64.powf(random.between(-9.0, -1.0));
             let (rates, outcome) = examine(&system, distance, |outcome| match outcome {
-                Outcome::Regular(answer) => Some(answer.indices == system.indices),
+                IndexVerdict::Regular(answer) => Some(answer.indices == system.indices),
                 // So close that the point cannot be told from the critical one.
-                Outcome::Critical { level, stage, .. } => {
+                IndexVerdict::Critical { level, stage, .. } => {
                     Some(distance < 1e-6 && (*level, *stage) == (planted.level, planted.stage))
                 }
-                Outcome::Unknown { .. } => None,
+                IndexVerdict::Unknown { .. } => None,
             });
             if rates.doubles.wrong + rates.both.wrong > 0 {
                 report(
@@ -402,7 +406,7 @@ fn consistent_directions_satisfy_the_constraints() {
         let mut random = Random::new(seed);
         let system = System::regular(&mut random, seed % 2 == 0, plain);
         let series = system.rounded_at(0.0, ORDER);
-        let Outcome::Regular(answer) = decide(&IndexQuestion::new(&series)).outcome else {
+        let IndexVerdict::Regular(answer) = decide(&IndexQuestion::new(&series)).outcome else {
             panic!("seed {seed} is undecided");
         };
         let directions = answer.consistent_directions.expect("the reduction decided");

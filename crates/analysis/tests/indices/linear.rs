@@ -6,11 +6,11 @@
 use daelight_analysis::array::{
     DerivativeArray, consistency_conditions, hypothesis_level, hypothesis_order,
 };
-use daelight_analysis::chain::{Chain, Kind, kind_of_point};
+use daelight_analysis::chain::{Chain, CriticalKind, kind_of_point};
 use daelight_analysis::decide::Support;
 use daelight_analysis::fullness::Fullness;
 use daelight_analysis::scaling::Scaling;
-use daelight_analysis::{Because, IndexQuestion, MatrixSeries, Outcome, Stage, decide};
+use daelight_analysis::{Because, IndexQuestion, IndexVerdict, MatrixSeries, Stage, decide};
 use daelight_linalg::Mat;
 
 /// Coefficients of a polynomial in t, lowest first.
@@ -58,7 +58,7 @@ fn check(problem: &Problem, points: &[f64], expected: [usize; 5], nu: Option<usi
         let series = problem.at(t);
         let decision = decide(&IndexQuestion::new(&series));
         let indices = match &decision.outcome {
-            Outcome::Regular(answer) => {
+            IndexVerdict::Regular(answer) => {
                 assert_eq!(answer.support, Support::ReductionAndArray);
                 &answer.indices
             }
@@ -199,7 +199,7 @@ fn rank_change_at_zero_is_a_critical_point() {
         ..IndexQuestion::new(&series)
     };
     match decide(&question).outcome {
-        Outcome::Critical {
+        IndexVerdict::Critical {
             level: 0,
             stage: Stage::Differential,
             rank: 0,
@@ -210,17 +210,17 @@ fn rank_change_at_zero_is_a_critical_point() {
     }
     assert_eq!(
         kind_of_point(&series, 0.0, neighbour),
-        Ok(Some(Kind::RankDrop(0)))
+        Ok(Some(CriticalKind::RankDrop(0)))
     );
     // Without neighbours nothing is claimed.
     let outcome = decide(&IndexQuestion::new(&series)).outcome;
     let because = Because::CriticalUnconfirmed { level: 0 };
-    assert!(matches!(outcome, Outcome::Unknown { because: b } if b == because));
+    assert!(matches!(outcome, IndexVerdict::Unknown { because: b } if b == because));
     // Nor with too few coefficients to see the change, although the array alone would be sure of mu = 0.
     let short = decide(&IndexQuestion::new(&series.truncated(1)));
     assert_eq!(short.array.conclusion.map(|s| s.index), Ok(0));
     let because = Because::SeriesTooShort { order: 2 };
-    assert!(matches!(short.outcome, Outcome::Unknown { because: b } if b == because));
+    assert!(matches!(short.outcome, IndexVerdict::Unknown { because: b } if b == because));
     // The hypothesis A.3 holds at t = 0 from order 1 on: a = 2, d = 0 as beside it.
     let array = DerivativeArray::new(&series, 0.0);
     let level = hypothesis_level(&array, 1).expect("decided");
@@ -239,7 +239,7 @@ fn empty_rectangular_and_not_finite_input_has_an_outcome() {
                     assert!(
                         matches!(
                             outcome,
-                            Outcome::Unknown {
+                            IndexVerdict::Unknown {
                                 because: Because::NotFinite
                             }
                         ),

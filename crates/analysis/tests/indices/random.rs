@@ -4,7 +4,7 @@
 //! its rows, columns and time are put in wild units. Everything is formed in double-double, so that the same system is
 //! at hand to rounding in both precisions, and expanded at any t.
 
-use daelight_analysis::chain::Kind;
+use daelight_analysis::chain::CriticalKind;
 use daelight_analysis::dense::Dense;
 use daelight_analysis::{Indices, MatrixSeries, Stage, Strangeness};
 use daelight_linalg::{Dd, DdMat, Mat, Qr};
@@ -107,7 +107,7 @@ pub struct Planted {
     pub level: usize,
     pub stage: Stage,
     /// The kind, where it is known and the system square.
-    pub kind: Option<Kind>,
+    pub kind: Option<CriticalKind>,
 }
 
 /// The polynomial canonical form under construction: entries (i, j, power of t, value).
@@ -282,7 +282,7 @@ impl System {
                 Planted {
                     level: 0,
                     stage: Stage::Differential,
-                    kind: Some(Kind::RankDrop(0)),
+                    kind: Some(CriticalKind::RankDrop(0)),
                 }
             }
             1 => {
@@ -300,9 +300,9 @@ impl System {
                 form.nilpotent(k, Some(level));
                 // Row k - level is x_{k-level+1}' = t x_{k-level}, the last one 0 = t x_k.
                 let kind = if level == 0 {
-                    Kind::RankDrop(k)
+                    CriticalKind::RankDrop(k)
                 } else {
-                    Kind::KernelsMeet(k - level)
+                    CriticalKind::KernelsMeet(k - level)
                 };
                 Planted {
                     level,

@@ -7,10 +7,10 @@
 use super::random::Random;
 use crate::common;
 use daelight_analysis::array::DerivativeArray;
-use daelight_analysis::chain::{Kind, kind_of_point};
+use daelight_analysis::chain::{CriticalKind, kind_of_point};
 use daelight_analysis::fullness::{Fullness, condition};
 use daelight_analysis::scaling::Scaling;
-use daelight_analysis::{IndexQuestion, MatrixSeries, Outcome, decide};
+use daelight_analysis::{IndexQuestion, IndexVerdict, MatrixSeries, decide};
 use daelight_linalg::Mat;
 use std::ops::{Add, Mul, Sub};
 
@@ -286,7 +286,7 @@ fn index_five_by_every_notion() {
             ..IndexQuestion::new(&series)
         };
         let decision = decide(&question);
-        let Outcome::Regular(answer) = &decision.outcome else {
+        let IndexVerdict::Regular(answer) = &decision.outcome else {
             panic!("t = {t}: {:?}", decision.outcome);
         };
         assert_eq!(answer.indices.differentiation_index, Some(5));
@@ -350,11 +350,11 @@ fn critical_jets_have_their_published_kinds() {
     let pi = std::f64::consts::PI;
     let mut n_unknown = 0;
     for (x3, kind) in [
-        (0.0, Some(Kind::RankDrop(5))),
-        (pi, Some(Kind::RankDrop(5))),
-        (-pi, Some(Kind::RankDrop(5))),
-        (meet, Some(Kind::KernelsMeet(3))),
-        (-meet, Some(Kind::KernelsMeet(3))),
+        (0.0, Some(CriticalKind::RankDrop(5))),
+        (pi, Some(CriticalKind::RankDrop(5))),
+        (-pi, Some(CriticalKind::RankDrop(5))),
+        (meet, Some(CriticalKind::KernelsMeet(3))),
+        (-meet, Some(CriticalKind::KernelsMeet(3))),
         (1.1, None),
     ] {
         for seed in 0..5 {
@@ -391,15 +391,17 @@ fn critical_jets_have_their_published_kinds() {
                 ..IndexQuestion::new(&point)
             };
             match (decide(&question).outcome, kind) {
-                (Outcome::Regular(answer), None) => {
+                (IndexVerdict::Regular(answer), None) => {
                     assert_eq!(answer.indices.differentiation_index, Some(5));
                 }
-                (Outcome::Regular(_), Some(kind)) => assert!(
+                (IndexVerdict::Regular(_), Some(kind)) => assert!(
                     stays,
                     "x3 = {x3}, seed {seed}: called regular at a point of kind {kind}"
                 ),
-                (Outcome::Critical { .. }, kind) => assert!(kind.is_some()),
-                (Outcome::Unknown { because }, _) => println!("x3 = {x3}, seed {seed}: {because}"),
+                (IndexVerdict::Critical { .. }, kind) => assert!(kind.is_some()),
+                (IndexVerdict::Unknown { because }, _) => {
+                    println!("x3 = {x3}, seed {seed}: {because}")
+                }
             }
         }
     }
@@ -485,16 +487,16 @@ fn no_wrong_answer_close_to_singular_times() {
                 };
                 for (question, n_outcomes) in [(doubles, &mut n_outcomes), (both, &mut n_sharp)] {
                     match decide(&question).outcome {
-                        Outcome::Regular(answer) => {
+                        IndexVerdict::Regular(answer) => {
                             n_outcomes[pole][0] += 1;
                             assert_eq!(answer.indices.differentiation_index, Some(5), "t = {t}");
                         }
-                        Outcome::Critical { .. } => {
+                        IndexVerdict::Critical { .. } => {
                             println!("critical at distance 1e-{power} of x3 = {x3}");
                             n_outcomes[pole][1] += 1;
                             assert!(power >= 7, "t = {t}");
                         }
-                        Outcome::Unknown { .. } => n_outcomes[pole][2] += 1,
+                        IndexVerdict::Unknown { .. } => n_outcomes[pole][2] += 1,
                     }
                 }
             }

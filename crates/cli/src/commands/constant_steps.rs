@@ -6,7 +6,7 @@ use super::solve::refuse;
 use super::values::{check_ending, write_rows};
 use crate::cli::{FixedArgs, ModelArgs, RunPictureWord, SolveArgs};
 use crate::terminal::{Ended, Status, Terminal, Wrong};
-use daelight::{FixedForm, FixedOptions, NoFixedRun, Relations, SolveOptions, record};
+use daelight::{ConstantSteps, FixedForm, NoFixedRun, Relations, SolveOptions, record};
 use daelight_analysis::System;
 use daelight_integrate::fixed::FixedError;
 use daelight_show::{picture, terminal};
@@ -93,7 +93,7 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
 }
 
 /// The options that constant steps take; those of other methods are refused.
-fn check(options: &SolveOptions, arguments: &SolveArgs) -> Result<FixedOptions, Wrong> {
+fn check(options: &SolveOptions, arguments: &SolveArgs) -> Result<ConstantSteps, Wrong> {
     let fixed = &arguments.fixed;
     let foreign = [
         ("--rtol", options.rtol.is_some()),
@@ -144,7 +144,7 @@ fn check(options: &SolveOptions, arguments: &SolveArgs) -> Result<FixedOptions, 
             "give a power from 0 to 10; 1 to 3 are useful".to_string(),
         ));
     }
-    Ok(FixedOptions {
+    Ok(ConstantSteps {
         from: options.from,
         to: options.to,
         order,

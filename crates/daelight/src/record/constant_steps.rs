@@ -1,6 +1,6 @@
 //! The record of a run with constant steps.
 
-use crate::{FixedOptions, FixedSolution};
+use crate::{ConstantSteps, FixedSolution};
 use daelight_integrate::fixed::StopReason;
 use daelight_show::record::{DiscretisationRecord, SolveRecord, StatisticsRecord, named_values};
 
@@ -8,7 +8,7 @@ use daelight_show::record::{DiscretisationRecord, SolveRecord, StatisticsRecord,
 const SINGULAR: f64 = 1e16;
 
 /// How a run with constant steps went.
-pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveRecord {
+pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &ConstantSteps) -> SolveRecord {
     let run = &solution.run;
     let at = run.points.times().len() - 1;
     let (reached, last) = (run.points.times()[at], run.points.point(at));
@@ -84,7 +84,7 @@ pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &FixedOption
 }
 
 /// How the run ended, in a sentence.
-fn ending(solution: &FixedSolution, form: &str, wanted: &FixedOptions, reached: f64) -> String {
+fn ending(solution: &FixedSolution, form: &str, wanted: &ConstantSteps, reached: f64) -> String {
     let (run, (from, to)) = (&solution.run, solution.interval);
     match &run.reason {
         StopReason::Finished => format!(

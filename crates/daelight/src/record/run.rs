@@ -7,7 +7,7 @@ use crate::solve::{Explained, NoRun, Solution};
 use crate::tolerances::{SAME, SLIGHT};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
-use daelight_analysis::chain::Kind;
+use daelight_analysis::chain::CriticalKind;
 use daelight_analysis::initial::{NoPoint, Request};
 use daelight_analysis::judgement::{Judgement, PointVerdict};
 use daelight_analysis::passport::Passport;
@@ -521,7 +521,7 @@ fn left_out(system: &System, differentiated: &[usize], jumped: &[usize]) -> Vec<
         return Vec::new();
     }
     let [values, rates] = [0, 1].map(|order| system.equations().pattern(order));
-    let in_row = |pattern: &daelight_expr::Pattern, row: usize| -> Vec<usize> {
+    let in_row = |pattern: &daelight_expr::Sparsity, row: usize| -> Vec<usize> {
         let columns = pattern.row(row).map(|at| pattern.columns()[at] as usize);
         columns.collect()
     };
@@ -617,10 +617,10 @@ fn singularity(system: &System, solution: &Solution, explained: &Explained) -> S
         unknowns: explained.unknowns.clone(),
         null_vector: named_values(names.zip(directed(&found.null_vector))),
         kind_words: explained.kind.map(|kind| match kind {
-            Kind::RankDrop(k) => {
+            CriticalKind::RankDrop(k) => {
                 format!("Kind {kind}: the matrix chain loses rank at its level {k}.")
             }
-            Kind::KernelsMeet(k) => {
+            CriticalKind::KernelsMeet(k) => {
                 format!(
                     "Kind {kind}: at level {k} of the matrix chain a kernel meets the earlier ones."
                 )

@@ -2,7 +2,7 @@
 
 use super::solution::Solution;
 use daelight_analysis::System;
-use daelight_analysis::chain::Kind;
+use daelight_analysis::chain::CriticalKind;
 use daelight_analysis::initial::{Request, TaylorJet};
 use daelight_analysis::judgement::{Judgement, PointVerdict};
 use daelight_analysis::passport::Passport;
@@ -26,7 +26,7 @@ pub struct Explained {
     /// How far off its time may be, if that is more than ten tolerances of the steps.
     pub uncertainty: Option<f64>,
     /// How the matrix chain changes, if known.
-    pub kind: Option<Kind>,
+    pub kind: Option<CriticalKind>,
     /// The factor that vanishes, if there is a formula.
     pub locus: Option<String>,
     /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
@@ -121,7 +121,7 @@ impl Explained {
 }
 
 /// The kind of a singular point without a formula, from its ranks.
-fn kind_at(system: &System, time: f64, jet: &TaylorJet, deadline: Instant) -> Option<Kind> {
+fn kind_at(system: &System, time: f64, jet: &TaylorJet, deadline: Instant) -> Option<CriticalKind> {
     let mut request = Request::of_model(system, time, 0);
     request.guess = jet.values().to_vec();
     request.budget = deadline.saturating_duration_since(Instant::now());

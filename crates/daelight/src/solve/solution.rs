@@ -3,7 +3,7 @@
 use super::explain::Explained;
 use super::route::Route;
 use super::setup::{Setup, Stop};
-use crate::observe::{Observer, Reader, Settles, StopScan, Way};
+use crate::observe::{ExpressionReader, Reader, Settles, StopScan, Way};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::initial::ConsistentPoint;
@@ -81,8 +81,8 @@ impl Solution {
     }
 
     /// What evaluates expressions of the model along the run.
-    pub fn observer(&self, system: &System, exprs: &[ExprId]) -> Observer {
-        Observer::new(system, exprs, self.route.way_back(system))
+    pub fn observer(&self, system: &System, exprs: &[ExprId]) -> ExpressionReader {
+        ExpressionReader::new(system, exprs, self.route.way_back(system))
     }
 
     /// Looks which assertions ended the run, and whether those that only warn held along it.

@@ -117,7 +117,7 @@ impl<'a> Elaborator<'a> {
         self.component = "".into();
     }
 
-    fn gather(&mut self, equation: &'a ast::Equation) -> Checked<()> {
+    fn gather(&mut self, equation: &'a ast::WrittenEquation) -> Checked<()> {
         match &equation.kind {
             EquationKind::Connect(left, right) => self.connect(*left, *right, equation.span),
             EquationKind::For { iterators, body } if has_connections(body, self) => self
@@ -891,7 +891,7 @@ impl<'a> Elaborator<'a> {
 }
 
 /// Whether equations hold connections or parts of their graph.
-fn has_connections(equations: &[ast::Equation], elaborator: &Elaborator<'_>) -> bool {
+fn has_connections(equations: &[ast::WrittenEquation], elaborator: &Elaborator<'_>) -> bool {
     equations.iter().any(|equation| match &equation.kind {
         EquationKind::Connect(..) => true,
         EquationKind::For { body, .. } => has_connections(body, elaborator),

@@ -211,7 +211,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn equation(&mut self, section: Section, equation: &'a ast::Equation) -> Checked<()> {
+    fn equation(&mut self, section: Section, equation: &'a ast::WrittenEquation) -> Checked<()> {
         self.step(1, equation.span)?;
         match &equation.kind {
             EquationKind::Equal(left, right) => self.equal(section, *left, *right, equation.span),
@@ -238,8 +238,8 @@ impl<'a> Elaborator<'a> {
     fn branches(
         &mut self,
         section: Section,
-        branches: &'a [(AstId, Vec<ast::Equation>)],
-        otherwise: &'a [ast::Equation],
+        branches: &'a [(AstId, Vec<ast::WrittenEquation>)],
+        otherwise: &'a [ast::WrittenEquation],
         span: Span,
     ) -> Checked<()> {
         let Some(((condition, body), rest)) = branches.split_first() else {
@@ -344,8 +344,8 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Counts the names in equations as used.
-    fn mention(&mut self, equations: impl Iterator<Item = &'a ast::Equation>) {
-        let mut pending: Vec<&'a ast::Equation> = equations.collect();
+    fn mention(&mut self, equations: impl Iterator<Item = &'a ast::WrittenEquation>) {
+        let mut pending: Vec<&'a ast::WrittenEquation> = equations.collect();
         let mut names = Vec::new();
         while let Some(equation) = pending.pop() {
             match &equation.kind {
@@ -371,7 +371,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn block(&mut self, section: Section, body: &'a [ast::Equation]) -> Checked<()> {
+    fn block(&mut self, section: Section, body: &'a [ast::WrittenEquation]) -> Checked<()> {
         let mut result = Ok(());
         for equation in body {
             // All equations of the block are tried; the first failure is passed on.

@@ -62,7 +62,7 @@ type Checked<T> = Result<T, Reported>;
 
 /// Bounds on the work of making a model, so that no text can exhaust the machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ElaborationLimits {
     /// Steps of elaboration: an expression or array element each.
     pub steps: u64,
     /// Elements of one array.
@@ -71,7 +71,7 @@ pub struct Limits {
     pub nodes: usize,
 }
 
-impl Default for Limits {
+impl Default for ElaborationLimits {
     /// Room for some million equations.
     fn default() -> Self {
         Self {
@@ -123,8 +123,8 @@ pub(crate) struct Elaborator<'a> {
     component: Arc<str>,
     overrides: &'a [Override],
     /// Equations that join those of the class.
-    joined: &'a [ast::Equation],
-    limits: Limits,
+    joined: &'a [ast::WrittenEquation],
+    limits: ElaborationLimits,
     diagnostics: &'a mut Vec<Diagnostic>,
     first_diagnostic: usize,
 
@@ -213,7 +213,7 @@ pub fn elaborate<'a>(
     enclosing: &[&'a Class],
     class: &'a Class,
     outside: &'a Outside<'_>,
-    limits: Limits,
+    limits: ElaborationLimits,
     diagnostics: &'a mut Vec<Diagnostic>,
 ) -> Option<Model> {
     let first_diagnostic = diagnostics.len();

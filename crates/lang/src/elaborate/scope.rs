@@ -8,7 +8,7 @@ mod lookup;
 
 use super::{Checked, Elaborator};
 use crate::ast::{
-    AstId, Causality, Class, ClassKind, Constraint, Declaration, Flow, Modification, Redeclared,
+    AstId, Causality, Class, ClassKind, Constraining, Declaration, Flow, Modification, Redeclared,
     Variability,
 };
 use crate::diagnostic::{Code, Diagnostic, nearest};
@@ -232,7 +232,7 @@ fn filter<'a>(layers: &[Layer<'a>], name: &str) -> Filtered<'a> {
     found
 }
 
-fn constraint_layer<'a>(constraint: &'a Constraint, part: PartId) -> Option<Layer<'a>> {
+fn constraint_layer<'a>(constraint: &'a Constraining, part: PartId) -> Option<Layer<'a>> {
     (!constraint.modifications.is_empty()).then(|| plain_layer(&constraint.modifications, part))
 }
 

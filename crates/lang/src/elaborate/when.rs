@@ -15,7 +15,7 @@ impl<'a> Elaborator<'a> {
     /// A `when` among the equations: each branch fires unless an earlier one does.
     pub(super) fn when(
         &mut self,
-        branches: &'a [(AstId, Vec<ast::Equation>)],
+        branches: &'a [(AstId, Vec<ast::WrittenEquation>)],
         span: Span,
     ) -> Checked<()> {
         let mut earlier: Option<ExprId> = None;
@@ -44,7 +44,7 @@ impl<'a> Elaborator<'a> {
     fn when_equations(
         &mut self,
         active: ExprId,
-        body: &'a [ast::Equation],
+        body: &'a [ast::WrittenEquation],
         branch: (usize, usize),
         when: Span,
     ) -> Checked<()> {
@@ -189,7 +189,7 @@ impl<'a> Elaborator<'a> {
     fn when_equation(
         &mut self,
         active: ExprId,
-        equation: &'a ast::Equation,
+        equation: &'a ast::WrittenEquation,
         when: Span,
     ) -> Checked<()> {
         self.step(1, equation.span)?;

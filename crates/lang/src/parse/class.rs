@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::ast::{
-    Algorithm, Causality, Class, ClassKind, Constraint, Extends, External, Import, Modification,
+    Algorithm, Causality, Class, ClassKind, Constraining, Extends, External, Import, Modification,
     Prefixes, TypeAlias,
 };
 use crate::diagnostic::{Code, Diagnostic};
@@ -266,13 +266,13 @@ impl Parser<'_> {
     }
 
     /// `constrainedby Base(modifications)`, if it stands here.
-    pub(super) fn constraint(&mut self) -> Option<Option<Constraint>> {
+    pub(super) fn constraint(&mut self) -> Option<Option<Constraining>> {
         if !self.eat(Kind::ConstrainedBy) {
             return Some(None);
         }
         self.type_name()?;
         let modifications = self.optional_modifications()?;
-        Some(Some(Constraint { modifications }))
+        Some(Some(Constraining { modifications }))
     }
 
     /// The name of a class, which flat text may write with dots.

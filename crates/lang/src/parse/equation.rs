@@ -1,13 +1,13 @@
 //! Equations, initial equations, and the statements of functions.
 
 use super::Parser;
-use crate::ast::{AstId, Equation, EquationKind, Expr, Statement, StatementKind};
+use crate::ast::{AstId, EquationKind, Expr, Statement, StatementKind, WrittenEquation};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::token::Kind;
 
 impl Parser<'_> {
     /// Equations up to the next section, `end`, or branch.
-    pub(super) fn equations(&mut self) -> Vec<Equation> {
+    pub(super) fn equations(&mut self) -> Vec<WrittenEquation> {
         self.list(Self::equation)
     }
 
@@ -51,7 +51,7 @@ impl Parser<'_> {
         }
     }
 
-    fn equation(&mut self) -> Option<Equation> {
+    fn equation(&mut self) -> Option<WrittenEquation> {
         let start = self.span();
         let kind = match self.kind() {
             Kind::For => {
@@ -77,7 +77,7 @@ impl Parser<'_> {
             self.annotation()?;
         }
         self.end_element(Self::at_equation)?;
-        Some(Equation { kind, span })
+        Some(WrittenEquation { kind, span })
     }
 
     /// Whether the next words look like an equation or statement of their own.

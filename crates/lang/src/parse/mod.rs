@@ -9,7 +9,7 @@ mod declaration;
 mod equation;
 mod expr;
 
-use crate::ast::{Ast, AstId, Equation, Expr};
+use crate::ast::{Ast, AstId, Expr, WrittenEquation};
 use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
 use crate::source::{Source, SourceId, Span};
 use crate::token::{Kind, Token, describe, is_base, tokenize};
@@ -58,7 +58,7 @@ pub fn parse_equation(
     id: SourceId,
     ast: &mut Ast,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Equation> {
+) -> Option<WrittenEquation> {
     let mut parser = Parser::new(source, id, diagnostics);
     std::mem::swap(&mut parser.ast, ast);
     let start = parser.span();
@@ -68,7 +68,7 @@ pub fn parse_equation(
     let span = start.to(parser.previous_span());
     std::mem::swap(&mut parser.ast, ast);
     kind.filter(|_| complete)
-        .map(|kind| Equation { kind, span })
+        .map(|kind| WrittenEquation { kind, span })
 }
 
 struct Parser<'a> {

@@ -33,7 +33,7 @@ pub enum Verdict {
 
 /// Names the kind of numbers a decision rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Values {
+pub enum Magnitudes {
     /// Singular values.
     Singular,
     /// Absolute pivots of a QR factorisation with column pivoting.
@@ -73,7 +73,7 @@ pub struct RankDecision {
     /// The values, largest first, not scaled.
     pub values: Vec<f64>,
     /// What kind of values they are.
-    pub kind: Values,
+    pub kind: Magnitudes,
     /// The size the values were measured against.
     pub reference: f64,
     /// Values above this count, in the units of `values`. For [`GapRule`] the geometric middle of the gap.
@@ -113,7 +113,7 @@ impl RankDecision {
     }
 
     /// The decision on a matrix without rows or columns: rank 0, proved.
-    pub fn empty(kind: Values) -> Self {
+    pub fn empty(kind: Magnitudes) -> Self {
         Self {
             rank: 0,
             values: Vec::new(),
@@ -127,11 +127,11 @@ impl RankDecision {
     }
 
     /// The non-decision on a matrix that could not be factored.
-    pub fn not_finite(kind: Values) -> Self {
+    pub fn not_finite(kind: Magnitudes) -> Self {
         Self::unknown(Vec::new(), kind, f64::NAN, Doubt::NotFinite)
     }
 
-    fn unknown(values: Vec<f64>, kind: Values, reference: f64, doubt: Doubt) -> Self {
+    fn unknown(values: Vec<f64>, kind: Magnitudes, reference: f64, doubt: Doubt) -> Self {
         Self {
             rank: 0,
             values,
@@ -178,7 +178,7 @@ impl fmt::Display for RankDecision {
 /// Decides a rank from a list of values.
 pub trait RankRule {
     /// Decides from nonnegative values. They are sorted here, largest first.
-    fn decide(&self, values: Vec<f64>, kind: Values) -> RankDecision;
+    fn decide(&self, values: Vec<f64>, kind: Magnitudes) -> RankDecision;
 }
 
 /// Puts the rank where neighbouring values differ most.
@@ -188,13 +188,13 @@ pub trait RankRule {
 /// matrix itself: a product that should vanish is pure noise and has no scale of its own.
 ///
 /// ```
-/// use daelight_linalg::{GapRule, RankRule, Values};
+/// use daelight_linalg::{GapRule, RankRule, Magnitudes};
 /// let rule = GapRule::new(4, 4, 1.0);
-/// let clear = rule.decide(vec![1.0, 0.02, 3e-16, 1e-17], Values::Singular);
+/// let clear = rule.decide(vec![1.0, 0.02, 3e-16, 1e-17], Magnitudes::Singular);
 /// assert_eq!(clear.decided(), Some(2));
 /// // Values that fade out evenly decide nothing.
 /// let noisy = GapRule { noise: 1e-10, ..rule };
-/// assert_eq!(noisy.decide(vec![1e-2, 1e-4, 1e-6, 1e-8], Values::Singular).decided(), None);
+/// assert_eq!(noisy.decide(vec![1e-2, 1e-4, 1e-6, 1e-8], Magnitudes::Singular).decided(), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GapRule {
@@ -247,7 +247,7 @@ impl GapRule {
 }
 
 impl RankRule for GapRule {
-    fn decide(&self, values: Vec<f64>, kind: Values) -> RankDecision {
+    fn decide(&self, values: Vec<f64>, kind: Magnitudes) -> RankDecision {
         let values = match prepare(values, kind, self.reference) {
             Ok(values) => values,
             Err(decision) => return *decision,
@@ -345,7 +345,7 @@ impl ThresholdRule {
 }
 
 impl RankRule for ThresholdRule {
-    fn decide(&self, values: Vec<f64>, kind: Values) -> RankDecision {
+    fn decide(&self, values: Vec<f64>, kind: Magnitudes) -> RankDecision {
         let values = match prepare(values, kind, self.reference) {
             Ok(values) => values,
             Err(decision) => return *decision,
@@ -395,7 +395,7 @@ impl RankRule for ThresholdRule {
 /// Sorts the values, or answers at once: no values, values that are no sizes, or nothing to compare with.
 fn prepare(
     mut values: Vec<f64>,
-    kind: Values,
+    kind: Magnitudes,
     reference: f64,
 ) -> Result<Vec<f64>, Box<RankDecision>> {
     if values.is_empty() {

@@ -3,7 +3,7 @@
 //! They share one way of counting: values up to `zero` parts of their size are zero, values from `clear` parts on are not,
 //! and a value between the two leaves the rank unknown.
 
-use super::{Doubt, GapRule, RankDecision, RankRule, Values, Verdict, prepare};
+use super::{Doubt, GapRule, Magnitudes, RankDecision, RankRule, Verdict, prepare};
 
 /// Backward error, relative to its terms, with which the equations of a consistent point hold: 360 units of rounding.
 const HOLDS: f64 = 4e-14;
@@ -16,12 +16,12 @@ const HOLDS: f64 = 4e-14;
 /// value that is rounding at all points is zero.
 ///
 /// ```
-/// use daelight_linalg::{RankRule, ShareRule, Values};
+/// use daelight_linalg::{RankRule, ShareRule, Magnitudes};
 /// let usual = vec![3.0, 1e-4];
 /// // 1e-4 is usual here, so the matrix is regular although its condition is 3e4 and its least value small.
-/// let here = ShareRule::new(usual.clone()).decide(vec![2.0, 0.9e-4], Values::Singular);
+/// let here = ShareRule::new(usual.clone()).decide(vec![2.0, 0.9e-4], Magnitudes::Singular);
 /// assert_eq!(here.decided(), Some(2));
-/// let there = ShareRule::new(usual).decide(vec![2.0, 1e-11], Values::Singular);
+/// let there = ShareRule::new(usual).decide(vec![2.0, 1e-11], Magnitudes::Singular);
 /// assert_eq!(there.decided(), Some(1));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ fn shares(usual: &[f64], values: &[f64], reference: f64) -> Vec<f64> {
 }
 
 impl RankRule for ShareRule {
-    fn decide(&self, values: Vec<f64>, kind: Values) -> RankDecision {
+    fn decide(&self, values: Vec<f64>, kind: Magnitudes) -> RankDecision {
         // Matrices whose entries were brought to size 1: what vanishes here altogether still has a size to compare with.
         let largest = values.iter().copied().fold(1.0, f64::max);
         let values = match prepare(values, kind, largest) {
@@ -137,7 +137,7 @@ impl ConditionRule {
 }
 
 impl RankRule for ConditionRule {
-    fn decide(&self, values: Vec<f64>, kind: Values) -> RankDecision {
+    fn decide(&self, values: Vec<f64>, kind: Magnitudes) -> RankDecision {
         let largest = values.iter().copied().fold(0.0, f64::max);
         let reference = self.reference.unwrap_or(largest);
         let values = match prepare(values, kind, reference) {
@@ -168,7 +168,7 @@ pub struct GivenRule {
 }
 
 impl RankRule for GivenRule {
-    fn decide(&self, values: Vec<f64>, kind: Values) -> RankDecision {
+    fn decide(&self, values: Vec<f64>, kind: Magnitudes) -> RankDecision {
         let largest = values.iter().copied().fold(0.0, f64::max);
         let values = match prepare(values, kind, largest) {
             Ok(values) if self.rank <= values.len() => values,
@@ -219,7 +219,7 @@ impl AngleRule {
 }
 
 impl RankRule for AngleRule {
-    fn decide(&self, values: Vec<f64>, kind: Values) -> RankDecision {
+    fn decide(&self, values: Vec<f64>, kind: Magnitudes) -> RankDecision {
         ConditionRule::of(1.0, Self::MEET).decide(values, kind)
     }
 }
@@ -228,7 +228,7 @@ impl RankRule for AngleRule {
 fn count(
     values: Vec<f64>,
     parts: &[f64],
-    kind: Values,
+    kind: Magnitudes,
     reference: f64,
     zero: f64,
     clear: f64,

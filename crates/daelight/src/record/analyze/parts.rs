@@ -2,7 +2,7 @@
 
 use super::components::{components_of, ties};
 use daelight_analysis::System;
-use daelight_analysis::decide::Outcome;
+use daelight_analysis::decide::IndexVerdict;
 use daelight_analysis::passport::{
     BlockRank, NumericalPart, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
 };
@@ -133,7 +133,7 @@ pub(in crate::record) fn critical_record(
         .as_ref()
         .map(|part| &part.decision.outcome)
     {
-        Ok(Outcome::Critical {
+        Ok(IndexVerdict::Critical {
             rank, rank_nearby, ..
         }) => (Some(*rank), Some(*rank_nearby)),
         _ => (None, None),

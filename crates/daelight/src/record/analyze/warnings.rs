@@ -2,7 +2,7 @@
 
 use crate::floating::without_ground;
 use crate::tolerances::SAME;
-use daelight_analysis::decide::{Outcome, Support};
+use daelight_analysis::decide::{IndexVerdict, Support};
 use daelight_analysis::initial::NoPoint;
 use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
 use daelight_analysis::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity, RepairPart};
@@ -225,7 +225,7 @@ fn linear_warnings(passport: &Passport, warnings: &mut Vec<String>) {
 /// What the answer at a regular point rests on, if not on everything.
 fn support_warning(passport: &Passport) -> Option<&'static str> {
     let part = passport.numerical.as_ref().ok()?;
-    let Outcome::Regular(answer) = &part.decision.outcome else {
+    let IndexVerdict::Regular(answer) = &part.decision.outcome else {
         return None;
     };
     if passport.verdict != PointVerdict::Regular {
