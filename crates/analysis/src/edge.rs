@@ -7,10 +7,7 @@ use crate::System;
 use crate::initial::{TaylorJet, nominal};
 use crate::tolerances::ROUNDING;
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
-use daelight_lang::Symbol;
-
-/// Longest text of an expression, in bytes.
-const MAX_TEXT: usize = 80;
+use daelight_lang::{PHRASE, Symbol};
 
 /// An expression whose argument is at the edge of its domain.
 #[derive(Clone, Debug)]
@@ -161,7 +158,7 @@ pub(crate) fn edges(system: &System, time: f64, jet: &TaylorJet) -> Vec<Edge> {
                 continue;
             }
             let text = |expr| {
-                let text = system.text(expr, MAX_TEXT);
+                let text = system.text(expr, PHRASE);
                 text.unwrap_or_else(|| "a long expression".to_string())
             };
             let unknowns = held.iter().filter_map(|&id| match symbols.get(id) {

@@ -6,14 +6,12 @@
 use crate::System;
 use crate::repair::{Names, Repaired};
 use daelight_expr::{ExprId, FastMap, Graph, Markup, SymbolId, Walker};
-use daelight_lang::{Symbol, Symbols};
+use daelight_lang::{PAGE, Symbol, Symbols};
 
 /// Largest number of nodes that one differentiated constraint may have before it is described instead of written.
 const MAX_NODES: usize = 4000;
 /// Longest text of a constraint, in bytes.
 const MAX_TEXT: usize = 8000;
-/// Longest markup of a constraint, in bytes.
-const MAX_MARKUP: usize = 24_000;
 /// Most constraints that are written out.
 const MAX_LISTED: usize = 200;
 
@@ -58,7 +56,7 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
                 expr.and_then(|expr| system.write_in(&work.graph, &work.symbols, expr, MAX_TEXT));
             let mathml = expr.and_then(|expr| {
                 let name = |id| system.model().dotted_name(work.symbols.get(id));
-                let markup = work.graph.markup(expr, Markup::MathMl, MAX_MARKUP, name);
+                let markup = work.graph.markup(expr, Markup::MathMl, PAGE, name);
                 markup.ok()
             });
             let has_derivatives = expr.is_none_or(|expr| work.has_derivatives(expr));

@@ -6,14 +6,11 @@ use crate::singular_loci::{Source, plain};
 use daelight_algebra::real::Univariate;
 use daelight_algebra::{Budget, Polynomial, RBig, integer, squarefree};
 use daelight_expr::{ExprId, Walker};
-use daelight_lang::Symbol;
+use daelight_lang::{LINE, Symbol};
 use std::time::Instant;
 
 /// Bits behind the point to which zeros are found.
 const BITS: usize = 80;
-
-/// Longest text of a quantity.
-const LONGEST_NAME: usize = 200;
 
 /// A factor of a singular locus in one quantity of the motion, with its zeros at the present values of the parameters.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,7 +60,7 @@ pub(crate) fn factor_zeros(
             let Some((quantity, mut zeros)) = zeros_of(loci, locus, factor, &budget) else {
                 continue;
             };
-            let text = (loci.graph()).modelica(quantity, LONGEST_NAME, |id, text| {
+            let text = (loci.graph()).modelica(quantity, LINE, |id, text| {
                 name(loci.symbols().get(id), text);
             });
             let Ok(text) = text else { continue };

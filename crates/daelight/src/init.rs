@@ -10,13 +10,10 @@ use daelight_analysis::start::{
     Condition, Conflict, Others, Outcome, Remedy, SingularStart, StartRequest, find_start,
 };
 use daelight_expr::Walker;
-use daelight_lang::{Code, Diagnostic, Origin, Span, Symbol, shorten};
+use daelight_lang::{Code, Diagnostic, LINE, Origin, Span, Symbol, shorten};
 use daelight_show::{count, tidy_number};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// Longest text of an equation or a constraint in a message.
-const MAX_TEXT: usize = 160;
 
 /// How long to search where nobody says it.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
@@ -144,7 +141,7 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
     let message = match &conflict.broken {
         Some(broken) if !broken.loop_of.is_empty() => format!(
             "{what} contradict each other around the loop of {}",
-            shorten(&broken.loop_of.join(", "), MAX_TEXT)
+            shorten(&broken.loop_of.join(", "), LINE)
         ),
         Some(broken) if broken.times_differentiated > 0 => {
             format!("{what} break a hidden constraint")
@@ -218,7 +215,7 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
     // An equation of a library is told with the component of the model that it belongs to.
     let mut put_equation = |equation: usize, remark: String| match system.component_span(equation) {
         Some(span) => {
-            let text = shorten(&system.equation_text(equation), MAX_TEXT);
+            let text = shorten(&system.equation_text(equation), LINE);
             put(span, format!("`{text}`: {remark}"));
         }
         None => put(system.written()[equation].span, remark),
@@ -235,7 +232,7 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
                 Some(text) => format!(
                     "differentiated {}, this is  {}  and {gives}",
                     times(broken.times_differentiated),
-                    shorten(text, MAX_TEXT)
+                    shorten(text, LINE)
                 ),
                 None if !broken.loop_of.is_empty() => {
                     format!("around the loop, left minus right {gives}")
@@ -363,7 +360,7 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
                 "rank {} of {} in the block of {}",
                 rank.decision.rank,
                 block.equations.len(),
-                shorten(&names.join(", "), MAX_TEXT),
+                shorten(&names.join(", "), LINE),
             ));
         }
     }
@@ -379,7 +376,7 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
     if let Some(locus) = &singular.locus {
         diagnostic = diagnostic.note(format!(
             "it lies where {} = 0",
-            shorten(&locus.factor, MAX_TEXT)
+            shorten(&locus.factor, LINE)
         ));
     }
     match (singular.kind, locus_kind) {
@@ -532,8 +529,8 @@ fn formula_of_lagrange(system: &System, equation: usize) -> Option<String> {
     let written = &system.written()[equation];
     let is_constraint = matches!(written.origin, Origin::Constraint { .. });
     let residual = system.equations().residuals()[equation];
-    let text = system.text(residual, MAX_TEXT).filter(|_| is_constraint)?;
-    Some(shorten(&text, MAX_TEXT))
+    let text = system.text(residual, LINE).filter(|_| is_constraint)?;
+    Some(shorten(&text, LINE))
 }
 
 /// The smallest set of equations that could not be solved, with the numbers that it was tried with.

@@ -50,7 +50,7 @@ pub use outline::{
     LoopVariable, Outline, OutlinedClass, OutlinedDeclaration, Word, WordRole, outline, retokenizes,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
-pub use tolerances::SMALL;
+pub use tolerances::{LINE, PAGE, PARAGRAPH, PHRASE, SMALL};
 pub use units::{BaseUnits, UnitCheck, base_units, check_units};
 pub use varied::{MovedBy, Variation};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};

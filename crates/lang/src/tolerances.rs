@@ -1,4 +1,16 @@
-//! Numbers that the language fixes.
+//! Numbers that the language fixes, and how much of a formula is shown.
 
 /// `Modelica.Constants.small`: no value that a model means is smaller.
 pub const SMALL: f64 = 1e-60;
+
+/// Longest formula inside a sentence.
+pub const PHRASE: usize = 80;
+
+/// Longest formula or line that has a line of a terminal or a comment to itself.
+pub const LINE: usize = 160;
+
+/// Longest text of a cell, a condition or a message: a few lines.
+pub const PARAGRAPH: usize = 400;
+
+/// Longest formula in a document, in bytes of markup: what is longer fills a page and is described instead.
+pub const PAGE: usize = 24_000;

@@ -3,11 +3,8 @@
 use crate::document::{Encoding, Text};
 use crate::facts::Facts;
 use crate::names::{BUILT_IN, HERE, Meaning, World};
-use daelight_lang::{Span, WordRole, shorten};
+use daelight_lang::{PARAGRAPH, Span, WordRole, shorten};
 use serde_json::{Value, json};
-
-/// How long a declaration is shown.
-const LONGEST: usize = 400;
 
 /// The answer to `textDocument/hover`. Facts are those of this very text, if they are known yet.
 pub fn hover(world: &World, facts: Option<&Facts>, byte: usize, encoding: Encoding) -> Value {
@@ -30,7 +27,7 @@ fn answer(lines: &[String], range: Value) -> Value {
 }
 
 fn code(text: &str) -> String {
-    format!("```modelica\n{}\n```", shorten(text, LONGEST))
+    format!("```modelica\n{}\n```", shorten(text, PARAGRAPH))
 }
 
 fn describe(

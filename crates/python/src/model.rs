@@ -12,7 +12,7 @@ use daelight::{
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{Form, LinearReduction, ReduceBy as Reduction};
 use daelight_integrate::implicit::Method;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, StopCondition, StopKind};
+use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, PAGE, StopCondition, StopKind};
 use daelight_show::record::{CheckRecord, to_json};
 use daelight_show::{page, terminal};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -30,9 +30,6 @@ pub(crate) const BUDGET: f64 = 60.0;
 /// Samples of forces that are fed forward, and times at which motions are compared: as the command has it.
 const FORCE_SAMPLES: usize = 2001;
 const MOTION_POINTS: usize = 201;
-
-/// Longest markup of an equation, in bytes.
-const MAX_MARKUP: usize = 20_000;
 
 /// Names and descriptions of the built-in models.
 #[pyfunction]
@@ -381,7 +378,7 @@ impl Model {
         let model = self.model();
         let equations = model.equations.iter().take(most);
         equations
-            .map(|equation| record::equation_mathml(model, equation, MAX_MARKUP))
+            .map(|equation| record::equation_mathml(model, equation, PAGE))
             .collect()
     }
 

@@ -73,4 +73,4 @@ pub use regions::{CommonPart, CountedPiece, Region, Regions};
 pub use ring::{Ring, Variable, VariableKind};
 pub use sets::SingularSet;
 pub use waves::{Multiples, Waves};
-pub use words::{CaseWords, LONGEST};
+pub use words::CaseWords;

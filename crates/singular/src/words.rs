@@ -7,10 +7,7 @@ use crate::mechanism::{Mechanism, difference};
 use crate::pieces::combination;
 use crate::ring::Ring;
 use daelight_algebra::{Fraction, Polynomial};
-use daelight_lang::Model;
-
-/// Longest condition that is written out.
-pub const LONGEST: usize = 400;
+use daelight_lang::{Model, PARAGRAPH};
 
 /// What a case says about the mechanism.
 #[derive(Clone, PartialEq, Debug)]
@@ -229,9 +226,9 @@ fn times(ring: &Ring, p: &Polynomial) -> String {
 }
 
 fn limited(text: String) -> String {
-    if text.len() <= LONGEST {
+    if text.len() <= PARAGRAPH {
         return text;
     }
-    let cut: String = text.chars().take(LONGEST).collect();
+    let cut: String = text.chars().take(PARAGRAPH).collect();
     format!("{cut}…")
 }

@@ -8,13 +8,11 @@ use crate::dae::BlockForm;
 use crate::system::System;
 use daelight_expr::{ExprId, FastMap, Graph};
 use daelight_lang::{
-    Declared, DeclaredKind, Equation, Instance, Model, Origin, Remarks, SMALL, Span, Symbol, Type,
-    Unknown,
+    Declared, DeclaredKind, Equation, Instance, LINE, Model, Origin, Remarks, SMALL, Span, Symbol,
+    Type, Unknown,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest text of an expression in a comment, in bytes.
-const MAX_REMARK: usize = 200;
 /// Largest residual at the point, relative to the terms of its equation.
 const TOLERANCE: f64 = 1e-8;
 
@@ -222,7 +220,7 @@ fn remark(row: &Row, model: &Model) -> String {
     let mut remark = row.note.clone();
     if !row.divisors.is_empty() {
         let text = |&divisor: &ExprId| {
-            let text = model.text(divisor, MAX_REMARK);
+            let text = model.text(divisor, LINE);
             text.unwrap_or_else(|_| "a long divisor".to_string())
         };
         let texts: Vec<String> = row.divisors.iter().map(text).collect();

@@ -10,7 +10,7 @@ use crate::linear::LinearSystem;
 use crate::system::System;
 use crate::tolerances::{ROUNDING, ZERO};
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, UnaryOp};
-use daelight_lang::{Equation, Remarks, Span, Symbol, Symbols};
+use daelight_lang::{Equation, PARAGRAPH, Remarks, Span, Symbol, Symbols};
 use std::collections::BTreeMap;
 
 /// Largest number of nodes that an elimination may add to the graph.
@@ -27,8 +27,6 @@ const SAMPLES: [f64; 9] = [
 ];
 /// Fewest samples with values that a decision rests on.
 const FEWEST_SAMPLES: usize = 3;
-/// Longest text of a condition, in bytes.
-const MAX_TEXT: usize = 300;
 
 /// An equation sum e_j x_j' + sum b_j x_j + rest = 0; an entry that vanishes is the constant 0.
 #[derive(Clone)]
@@ -517,7 +515,7 @@ impl<'a> LinearReduction<'a> {
         TimeCondition {
             text: self
                 .system
-                .write_in(&self.graph, &self.symbols, expr, MAX_TEXT),
+                .write_in(&self.graph, &self.symbols, expr, PARAGRAPH),
             is_identity: self.is_zero(expr),
             origin: origin(row, |equation| self.system.equation_name(equation)),
             equations: row.origins.keys().copied().collect(),
@@ -655,7 +653,7 @@ impl<'a> LinearReduction<'a> {
                 let mut remark =
                     origin(&solved.row, |equation| format!("equation {}", equation + 1));
                 let divisors = solved.row.divisors.iter().map(|&divisor| {
-                    let text = system.write_in(&self.graph, &self.symbols, divisor, MAX_TEXT);
+                    let text = system.write_in(&self.graph, &self.symbols, divisor, PARAGRAPH);
                     text.unwrap_or_else(|| "a long divisor".to_string())
                 });
                 let divisors: Vec<String> = divisors.collect();

@@ -1,7 +1,7 @@
 //! The record of what a model's text says.
 
 use daelight_expr::{ExprId, Markup, SymbolId};
-use daelight_lang::{Equation, Model, Origin, shorten};
+use daelight_lang::{Equation, Model, Origin, PAGE, shorten};
 use daelight_show::record::{EquationRecord, ModelRecord};
 use daelight_show::{tidy_number, unit_text};
 
@@ -9,8 +9,7 @@ use daelight_show::{tidy_number, unit_text};
 const MAX_ROWS: usize = 60;
 /// Most equations that are shown.
 const MAX_EQUATIONS: usize = 80;
-/// Longest formula, and all formulas together, in bytes of MathML.
-const MAX_FORMULA: usize = 24_000;
+/// Longest of all formulas together, in bytes of MathML.
 const MAX_FORMULAS: usize = 500_000;
 /// Longest text of an equation.
 const MAX_SOURCE: usize = 600;
@@ -69,7 +68,7 @@ fn equation_records(model: &Model, equations: &[&Equation]) -> Vec<EquationRecor
     let mut room = MAX_FORMULAS;
     let mut shown = Vec::new();
     for equation in equations.iter().take(MAX_EQUATIONS) {
-        let limit = MAX_FORMULA.min(room);
+        let limit = PAGE.min(room);
         let math = equation_mathml(model, equation, limit);
         room -= math.as_ref().map_or(0, String::len);
         let (line, _) = model

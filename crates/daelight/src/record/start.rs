@@ -11,7 +11,7 @@ use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Row, SideChoice, TaylorJet};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::{Condition, Conflict, Outcome, Start, StartRequest};
-use daelight_lang::Diagnostic;
+use daelight_lang::{Diagnostic, PHRASE};
 use daelight_show::record::{
     ConflictRecord, CriticalRecord, DiagnosticRecord, OtherRecord, RemedyRecord,
     StartConditionRecord, StartFailure, StartLevelRecord, StartRecord, finite,
@@ -26,9 +26,6 @@ const SAME_POSE: f64 = 1e-9;
 /// What to do where not even a regular start nearby was found.
 const NO_REGULAR: &str =
     "no regular start was found nearby: start at another time with --at, or free a fixed value";
-
-/// Longest text of a switch in a note.
-const MAX_SWITCH_TEXT: usize = 80;
 
 /// A condition in the user's names.
 pub fn condition_text(system: &System, condition: &Condition) -> String {
@@ -176,7 +173,7 @@ pub(crate) fn side_note(system: &System, point: &ConsistentPoint) -> Option<Stri
     let switches: Vec<String> = point
         .pins
         .iter()
-        .filter_map(|pin| system.text(pin.expr, MAX_SWITCH_TEXT))
+        .filter_map(|pin| system.text(pin.expr, PHRASE))
         .map(|text| format!("`{text}`"))
         .collect();
     let switches = switches.join(", ");

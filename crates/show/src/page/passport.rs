@@ -5,10 +5,8 @@ use super::{Element, Fact, Grid, Inline, Mood, Section, framed, remarks, verbati
 use crate::record::{AnalyzeRecord, EquationRecord, FramedRecord};
 use crate::terminal::{self, index_rows, passport_summary};
 use crate::words::{count, ordinal, short};
-use daelight_lang::shorten;
+use daelight_lang::{PARAGRAPH, shorten};
 
-/// Longest text in a cell.
-pub(super) const LONGEST: usize = 400;
 /// Most rows of a list.
 pub(super) const MAX_LISTED: usize = 30;
 
@@ -101,8 +99,8 @@ fn structure(report: &AnalyzeRecord) -> Option<Element> {
     for (k, block) in structural.blocks.iter().enumerate().take(MAX_LISTED) {
         table.row([
             Inline::text((k + 1).to_string()),
-            Inline::code(shorten(&block.unknowns.join(", "), LONGEST)),
-            Inline::code(shorten(&block.equations.join("; "), LONGEST)),
+            Inline::code(shorten(&block.unknowns.join(", "), PARAGRAPH)),
+            Inline::code(shorten(&block.equations.join("; "), PARAGRAPH)),
         ]);
     }
     cut_off(&mut table, structural.blocks.len());
@@ -231,8 +229,8 @@ fn loci(report: &AnalyzeRecord) -> Option<Section> {
         table.row([
             Inline::code(format!("{} = 0", shortened(&locus.factor))),
             Inline::text(locus.kind.clone().unwrap_or_else(|| "?".to_string())),
-            Inline::code(shorten(&locus.unknowns.join(", "), LONGEST)),
-            Inline::code(shorten(&locus.equations.join("; "), LONGEST)),
+            Inline::code(shorten(&locus.unknowns.join(", "), PARAGRAPH)),
+            Inline::code(shorten(&locus.equations.join("; "), PARAGRAPH)),
         ]);
     }
     cut_off(&mut table, report.singular_loci.len());

@@ -1,11 +1,12 @@
 //! Singular configurations before any run.
 
 use super::equations::cut_off;
-use super::passport::{LONGEST, MAX_LISTED};
+use super::passport::MAX_LISTED;
 use super::{Element, Fact, Grid, Inline, Mood, Section, Still, capitalised, remarks, verbatim};
 use crate::record::{ConfigurationRecord, SingularRecord};
 use crate::terminal;
 use crate::words::tidy_number;
+use daelight_lang::PARAGRAPH;
 use serde_json::Value;
 
 /// Most configurations that are drawn.
@@ -99,10 +100,10 @@ fn verdict(report: &SingularRecord) -> Element {
 
 fn short(text: &str) -> String {
     let n = text.chars().count();
-    if n <= LONGEST {
+    if n <= PARAGRAPH {
         return text.to_string();
     }
-    let cut: String = text.chars().take(LONGEST).collect();
+    let cut: String = text.chars().take(PARAGRAPH).collect();
     format!("{cut}… ({n} characters)")
 }
 

@@ -1,14 +1,8 @@
 //! A diagnostic as a frame around the source text it points at.
 
 use ariadne::{Cache, CharSet, Color, Config, Label, Report, ReportKind, Source};
-use daelight_lang::{Diagnostic, Severity, SourceId, SourceMap, Span, shorten};
+use daelight_lang::{Diagnostic, LINE, PARAGRAPH, Severity, SourceId, SourceMap, Span, shorten};
 use std::fmt;
-
-/// Longer lines are shown in part, around the place that matters.
-pub(super) const MAX_LINE: usize = 160;
-
-/// Longer messages, with very long names in them, are cut.
-const MAX_MESSAGE: usize = 400;
 
 /// Characters shown before the place on a line that is cut.
 const BEFORE_PLACE: usize = 60;
@@ -35,7 +29,7 @@ pub fn frame(diagnostic: &Diagnostic, sources: &SourceMap, color: bool) -> Strin
                 .with_char_set(CharSet::Unicode)
                 .with_compact(false),
         )
-        .with_message(shorten(&diagnostic.message, MAX_MESSAGE))
+        .with_message(shorten(&diagnostic.message, PARAGRAPH))
         .with_label(
             Label::new(place)
                 .with_message(&diagnostic.label)
@@ -60,7 +54,7 @@ pub fn frame(diagnostic: &Diagnostic, sources: &SourceMap, color: bool) -> Strin
         report = report.with_note(diagnostic.notes.join("\n"));
     }
     if let Some(help) = &diagnostic.help {
-        report = report.with_help(shorten(help, MAX_MESSAGE));
+        report = report.with_help(shorten(help, PARAGRAPH));
     }
     let mut text = Vec::new();
     match report.finish().write(&mut excerpts, &mut text) {
@@ -140,7 +134,7 @@ fn without_escapes(text: &str) -> String {
 }
 
 fn without_place(title: &str, diagnostic: &Diagnostic) -> String {
-    let mut text = format!("{title}: {}\n", shorten(&diagnostic.message, MAX_MESSAGE));
+    let mut text = format!("{title}: {}\n", shorten(&diagnostic.message, PARAGRAPH));
     for note in &diagnostic.notes {
         text.push_str(&format!("  note: {note}\n"));
     }
@@ -304,11 +298,11 @@ impl Excerpt {
 
 /// The part of a line to show: all of it, or a window around the place.
 fn cut(text: &str, line: std::ops::Range<usize>, place: usize) -> std::ops::Range<usize> {
-    if line.len() <= MAX_LINE {
+    if line.len() <= LINE {
         return line;
     }
     let start = text.floor_char_boundary(place.saturating_sub(BEFORE_PLACE).max(line.start));
-    let end = text.floor_char_boundary((start + MAX_LINE).min(line.end));
+    let end = text.floor_char_boundary((start + LINE).min(line.end));
     start.max(line.start)..end.max(start)
 }
 

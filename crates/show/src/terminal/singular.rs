@@ -1,12 +1,12 @@
 //! Singular configurations for a terminal.
 
-use super::frame::MAX_LINE;
 use super::start::MAX_LISTED;
 use crate::record::{
     ConfigurationRecord, CountConditionRecord, PieceRegionsRecord, QuantityRecord, RegionRecord,
     SingularCaseRecord, SingularRecord, inequalities,
 };
 use crate::words::{count, tidy_number};
+use daelight_lang::LINE;
 use serde_json::{Map, Value};
 
 /// Longest polynomial inside an inequality on a page.
@@ -346,9 +346,9 @@ fn wrapped(sentence: &str) -> String {
 }
 
 fn short(text: &str) -> String {
-    if text.chars().count() <= MAX_LINE {
+    if text.chars().count() <= LINE {
         return text.to_string();
     }
-    let cut: String = text.chars().take(MAX_LINE).collect();
+    let cut: String = text.chars().take(LINE).collect();
     format!("{cut}… ({} characters)", text.chars().count())
 }

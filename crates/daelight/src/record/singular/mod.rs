@@ -4,7 +4,7 @@ mod regions;
 
 use crate::drawing::Drawing;
 use daelight_algebra::{Polynomial, RBig, integer};
-use daelight_lang::{Equation, Model, Origin};
+use daelight_lang::{Equation, Model, Origin, PARAGRAPH};
 use daelight_show::page::MAX_DRAWN;
 use daelight_show::record::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord, ManifoldRecord,
@@ -12,9 +12,7 @@ use daelight_show::record::{
 };
 use daelight_show::scene::{Frame, Scene};
 use daelight_show::{count, tidy_number};
-use daelight_singular::{
-    CaseWords, Configuration, Coordinates, LONGEST, PieceState, SingularAnswer,
-};
+use daelight_singular::{CaseWords, Configuration, Coordinates, PieceState, SingularAnswer};
 use regions::{condition_records, named, region_records};
 use serde_json::{Map, Value};
 
@@ -334,7 +332,7 @@ fn certificate(answer: &SingularAnswer) -> String {
 
 /// A constraint as a formula; those of `lagrange` have no text of their own.
 fn formula(model: &Model, equation: &Equation) -> String {
-    let side = |expr| model.text(expr, LONGEST);
+    let side = |expr| model.text(expr, PARAGRAPH);
     match (&equation.origin, side(equation.left), side(equation.right)) {
         (Origin::Constraint { .. }, Ok(left), Ok(right)) => format!("{left} = {right}"),
         _ => model.equation_text(equation),
