@@ -8,15 +8,13 @@ use crate::outcome::{Because, Indices};
 use crate::reduction::{Conclusion, Pair, Reduction};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
-use crate::tolerances::ROUNDING;
+use crate::tolerances::{FAR_OFF, ROUNDING};
 use daelight_linalg::Mat;
 use std::fmt;
 
 /// Relative residual below which the conditions on f count as satisfied. Rounding leaves 1e-16 to 1e-11 on the random
 /// systems of the tests (conditions up to 100, index up to 5).
 pub(crate) const SATISFIED: f64 = 1e-9;
-/// Relative residual above which they count as violated.
-pub(crate) const VIOLATED: f64 = 1e-6;
 
 /// (E, A) ~ ( [I 0 W; 0 0 F; 0 0 G], [0 L 0; 0 0 0; 0 0 I] ) with F and G nilpotent in blocks (4).
 ///
@@ -316,7 +314,7 @@ impl CanonicalForm {
             relative,
             verdict: if relative <= SATISFIED {
                 ConsistencyVerdict::Satisfied
-            } else if relative >= VIOLATED {
+            } else if relative >= FAR_OFF {
                 ConsistencyVerdict::Violated
             } else {
                 ConsistencyVerdict::Unknown

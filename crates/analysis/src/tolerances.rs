@@ -29,7 +29,8 @@ pub(crate) const LONG_STEP: f64 = 0.3;
 pub(crate) const NEARLY_LINEAR: f64 = 0.02;
 
 /// No point is accepted with a row that is further off than this part of its terms, however it was found: values at a fold
-/// are known to the root of the rounding, and more than a hundred times that is no rounding.
+/// are known to the root of the rounding, and more than a hundred times that is no rounding. Conditions on right-hand sides are
+/// violated from there on.
 pub(crate) const FAR_OFF: f64 = 1e-6;
 
 /// Steps from one guess inside a block. Newton's method doubles the digits; the rest is for the way there.
@@ -78,7 +79,8 @@ pub(crate) const DIFFERENCE: f64 = 1e-6;
 /// Distances and slopes below this are measured as if they were this large: a thousandth of a value of size 1.
 pub(crate) const NEAR: f64 = 1e-3;
 
-/// Pivots below this part of the largest are zero: rows that depend on each other, or a stage that selects nothing.
+/// Pivots below this part of the largest are zero: rows that depend on each other, a stage that selects nothing, or a
+/// singular choice of states.
 pub(crate) const DEPENDENT: f64 = 1e-10;
 
 /// Up to this size whole matrices are decomposed at a point: some twenty decompositions of 400 unknowns take two seconds.

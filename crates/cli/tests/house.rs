@@ -283,7 +283,7 @@ fn thresholds_have_names_and_places() {
         }
     }
     at_most("thresholds without a name", &inline, 0);
-    at_most("numeric constants", &constants, 692);
+    at_most("numeric constants", &constants, 684);
 }
 
 #[test]

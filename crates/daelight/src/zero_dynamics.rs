@@ -3,14 +3,13 @@
 use crate::observe::Reader;
 use daelight_analysis::System;
 use daelight_analysis::initial::Spot;
+use daelight_analysis::judgement::MAX_NUMERICAL;
 use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
 
 /// Points along a run at which a small model is linearised.
 const N_POINTS: usize = 20;
-/// The same for a model with more unknowns than [`LARGE`], where each point takes some time.
+/// The same for a model with more unknowns than [`MAX_NUMERICAL`], where each point takes some time.
 const N_POINTS_LARGE: usize = 4;
-/// Unknowns from which a model counts as large.
-const LARGE: usize = 64;
 
 /// Finite eigenvalues at points of a run.
 #[derive(Clone, Debug)]
@@ -81,7 +80,7 @@ impl ZeroDynamics {
         reader: &mut Reader<'_>,
         (from, to): (f64, f64),
     ) {
-        let n = if system.unknowns().len() > LARGE {
+        let n = if system.unknowns().len() > MAX_NUMERICAL {
             N_POINTS_LARGE
         } else {
             N_POINTS

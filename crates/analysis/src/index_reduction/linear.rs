@@ -2,19 +2,18 @@
 //! right-hand side must satisfy, as formulas. Section 7 of `docs/theory/linear.md`.
 
 use super::finish::{equation, take_parameters};
+use super::rows::MAX_NODES;
 use super::{IndexReduced, Meaning, Refusal, listed, ordinal};
-use crate::canonical::{SATISFIED, VIOLATED};
+use crate::canonical::SATISFIED;
 use crate::initial::nominal;
 use crate::judgement::MAX_NUMERICAL;
 use crate::linear::LinearSystem;
 use crate::system::System;
-use crate::tolerances::{ROUNDING, ZERO};
+use crate::tolerances::{FAR_OFF, ROUNDING, ZERO};
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, UnaryOp};
 use daelight_lang::{Equation, PARAGRAPH, Remarks, Span, Symbol, Symbols};
 use std::collections::BTreeMap;
 
-/// Largest number of nodes that an elimination may add to the graph.
-const MAX_NODES: usize = 200_000;
 /// A sum is zero below [`ZERO`] of its terms at all samples, and not zero above this part at one of them.
 const NOT_ZERO: f64 = 1e-7;
 /// A pivot at the point must not be smaller than this part of its row.
@@ -99,7 +98,7 @@ impl ConditionResidual {
 
     /// Whether it is more than rounding.
     pub fn is_violated(&self) -> bool {
-        self.relative >= VIOLATED
+        self.relative >= FAR_OFF
     }
 }
 

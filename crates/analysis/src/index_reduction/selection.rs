@@ -5,7 +5,7 @@ use crate::tolerances::DEPENDENT;
 use daelight_linalg::{LinalgError, Mat, Qr};
 
 /// How much an unknown with a `fixed` start value is preferred as a state: its column counts as this part of its size.
-const FIXED: f64 = 0.25;
+pub(super) const FIXED: f64 = 0.25;
 /// The same for an unknown as against a derivative, which would need a new name.
 const UNDIFFERENTIATED: f64 = 0.5;
 

@@ -3,16 +3,13 @@
 use super::forms::{self, is_safe_number};
 use super::refusal::Refusal;
 use super::rows::{Key, Layout, Row, VANISHING, Work};
+use super::selection::FIXED;
 use super::{Form, Groundwork, IndexReduced, ReduceBy, finish};
-use crate::tolerances::VANISHES_AT_FOLD;
+use crate::tolerances::{DEPENDENT, VANISHES_AT_FOLD};
 use daelight_expr::ExprId;
 use daelight_linalg::{Mat, Qr};
 use std::collections::BTreeMap;
 
-/// Pivots below this part of the largest show a singular choice.
-const SINGULAR: f64 = 1e-9;
-/// How much a `fixed` start value counts when the states are chosen.
-const FIXED: f64 = 4.0;
 /// Longest constraint that is written, in nodes.
 const MAX_NODES: usize = 20_000;
 
@@ -471,14 +468,14 @@ fn choose(
         let occurs = (0..n).any(|row| leading[(row, unknown)] != 0.0);
         match unknowns.get(unknown) {
             _ if !occurs => 0.0,
-            Some(info) if info.fixed => FIXED,
+            Some(info) if info.fixed => FIXED.recip(),
             _ => 1.0,
         }
     };
     let weighted = Mat::from_fn(n, n_differential, |i, j| weight(i) * directions[(i, j)]);
     let (states, of_states) = pick(&weighted)?;
     let quality = f64::min(quality, f64::min(of_rows, of_states));
-    if quality.is_nan() || quality < SINGULAR {
+    if quality.is_nan() || quality < DEPENDENT {
         return Err(Refusal::NotVerified(format!(
             "the constraints and the rows chosen depend on each other (relative pivot {quality:.1e})"
         )));

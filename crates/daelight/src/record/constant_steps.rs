@@ -4,9 +4,6 @@ use crate::{ConstantSteps, FixedSolution};
 use daelight_integrate::fixed::StopReason;
 use daelight_show::record::{DiscretisationRecord, SolveRecord, StatisticsRecord, named_values};
 
-/// A condition number from which double precision keeps no digit.
-const SINGULAR: f64 = 1e16;
-
 /// How a run with constant steps went.
 pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &ConstantSteps) -> SolveRecord {
     let run = &solution.run;
@@ -17,7 +14,7 @@ pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &ConstantSte
     let conditioning = run.conditioning;
     let singular = conditioning
         .map(|c| c.plain)
-        .filter(|c| c.is_nan() || *c >= SINGULAR);
+        .filter(|c| c.is_nan() || *c >= f64::EPSILON.recip());
     let is_solved = run.reason.is_success() && last.iter().all(|value| value.is_finite());
     let status = match (is_solved, singular) {
         (true, _) if solution.has_drifted() => "drifted",

@@ -19,6 +19,7 @@ pub use setup::Setup;
 pub use solution::{Energy, Solution};
 
 use crate::analyze::{Place, silent_inputs};
+use crate::estimate::TOLD;
 use crate::observe::{Interrupt, Progress};
 use crate::record::side_note;
 use crate::tolerances::{RTOL, SAME, SLIGHT};
@@ -111,9 +112,6 @@ pub struct SolveOptions {
     /// Whether its forces are fed to another model, so that it is an inverse one even if all of its path rests.
     pub is_inverse: bool,
 }
-
-/// A run that seems to grow without bound is repeated with this part of its tolerance.
-const FINER: f64 = 1e-2;
 
 impl SolveOptions {
     /// The options of what follows in the time that is left of the budget, given when it began to run.
@@ -226,8 +224,8 @@ fn grows_elsewhere(
     time: f64,
 ) -> Option<f64> {
     let finer = SolveOptions {
-        rtol: Some((FINER * solution.rtol).max(implicit::FINEST)),
-        atol: Some(FINER * options.atol.unwrap_or(solution.rtol)),
+        rtol: Some((solution.rtol / TOLD).max(implicit::FINEST)),
+        atol: Some(options.atol.unwrap_or(solution.rtol) / TOLD),
         progress: None,
         ..options.clone()
     };

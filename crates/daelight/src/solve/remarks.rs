@@ -3,6 +3,7 @@
 use super::start::LARGE;
 use super::{Solution, SolveOptions, input_name};
 use crate::record::different_poses;
+use crate::tolerances::SAME;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Request, Row};
 use daelight_analysis::start::{Others, Outcome, StartRequest, find_start, violated};
 use daelight_analysis::{Equations, System, signal_orders};
@@ -18,9 +19,6 @@ const FAR_FROM_GUESS: f64 = 1e-2;
 
 /// A small start value may be moved five times as far: that much is the rounding of two digits.
 const SMALL_GUESS: f64 = 0.2;
-
-/// A start value below this may be the rounding of a zero.
-const NEXT_TO_ZERO: f64 = 1e-6;
 
 /// Points of a run at which sizes are looked at.
 const MOST_LOOKS: usize = 200;
@@ -125,7 +123,7 @@ pub(super) fn moved_start(
         let size = unknown.nominal.unwrap_or(1.0).abs().max(guess.abs());
         let mut apart = distance / size;
         // Without `nominal` a small start value says how large an unknown is.
-        if unknown.nominal.is_none() && guess.abs() > NEXT_TO_ZERO {
+        if unknown.nominal.is_none() && guess.abs() > SAME {
             apart = apart.max(SMALL_GUESS * distance / guess.abs());
         }
         (apart > FAR_FROM_GUESS).then_some((apart, &unknown.name, guess, value))
@@ -351,7 +349,7 @@ impl Choice<'_> {
 
     /// What two squared distances may differ by where they are the same.
     fn leeway(&self) -> f64 {
-        NEXT_TO_ZERO * (1.0 + self.distance(self.began))
+        SAME * (1.0 + self.distance(self.began))
     }
 
     fn is_as_close(&self, other: &[f64]) -> bool {
