@@ -239,7 +239,9 @@ impl Family {
         let one = self.compiled[equation].as_mut().expect("just compiled");
         let inputs = one.series.inputs_mut();
         inputs.set_time(time);
-        for k in 0..inputs.n_orders() {
+        // Coefficient k of a derivative is coefficient k + r of its unknown, and no later ones are read.
+        let highest = order + self.equations.order();
+        for k in 0..=highest.min(inputs.n_orders() - 1) {
             for (place, &unknown) in inputs.row_mut(k).iter_mut().zip(&one.unknowns) {
                 *place = jet.get(unknown as usize, k);
             }
@@ -294,37 +296,42 @@ impl OneEquation {
         // What cancels may be written and is read by the tape, though no derivative depends on it.
         let mut others: Vec<u32> = Vec::new();
         let n_known = unknowns.len();
+        // Each tape has room for the parameters that it reads: those of all equations would be as many again for each of them.
+        let mut read: Vec<u32> = Vec::new();
         let tape = Tape::compile(equations.graph(), &roots, |id| match equations.slot(id) {
             Slot::Variable { index, order } => Slot::Variable {
                 index: match unknowns.binary_search(&index) {
                     Ok(at) => at as u32,
-                    Err(_) => {
-                        let at = others.iter().position(|other| *other == index);
-                        let at = at.unwrap_or_else(|| {
-                            others.push(index);
-                            others.len() - 1
-                        });
-                        (n_known + at) as u32
-                    }
+                    Err(_) => (n_known + place(&mut others, index)) as u32,
                 },
                 order,
             },
+            Slot::Parameter(index) => Slot::Parameter(place(&mut read, index) as u32),
             slot => slot,
         });
         unknowns.extend(others);
         let tape = tape
-            .with_counts(unknowns.len(), parameters.len())
+            .with_counts(unknowns.len(), read.len())
             .with_slot_order(equations.order())
             .with_signals(&equations.signals());
         let mut series = JacobianSeries::from_tape(tape, 1, &jacobians, max_order);
-        series
-            .inputs_mut()
-            .parameters_mut()
-            .copy_from_slice(parameters);
+        let places = series.inputs_mut().parameters_mut().iter_mut();
+        places
+            .zip(&read)
+            .for_each(|(place, &index)| *place = parameters[index as usize]);
         Self {
             series,
             unknowns,
             is_constant,
         }
     }
+}
+
+/// The position of an index among those met so far, at their end if it is new.
+fn place(met: &mut Vec<u32>, index: u32) -> usize {
+    let at = met.iter().position(|other| *other == index);
+    at.unwrap_or_else(|| {
+        met.push(index);
+        met.len() - 1
+    })
 }
