@@ -818,7 +818,19 @@ impl Search<'_> {
             let (now, before) = (sharp.jet[0][unknown].hi(), point.jet.get(unknown, 0));
             (now - before).abs() <= SHARP_MOVE * before.abs().max(sizes[unknown])
         };
-        if !(0..n).all(keeps) {
+        // One that holds as far as its decimals go is not what the equations say.
+        let holds = |unknown: usize, now: f64, value: f64| {
+            (now - value).abs() <= HOLDS * value.abs().max(sizes[unknown])
+        };
+        // The shortest way onto the equations knows no conditions: beside an unknown of 1e17 it moves fixed values.
+        let breaks = |row: &Row| match *row {
+            Row::Value { unknown, value } => {
+                holds(unknown, point.jet.get(unknown, 0), value)
+                    && !holds(unknown, sharp.jet[0][unknown].hi(), value)
+            }
+            _ => false,
+        };
+        if !(0..n).all(keeps) || conditions.iter().any(breaks) {
             return point;
         }
         for (order, row) in sharp.jet.iter().take(point.jet.n_orders()).enumerate() {
@@ -827,10 +839,8 @@ impl Search<'_> {
             }
         }
         for row in conditions {
-            // One that holds as far as its decimals go is not what the equations say.
             if let Row::Value { unknown, value } = *row
-                && (point.jet.get(unknown, 0) - value).abs()
-                    <= HOLDS * value.abs().max(sizes[unknown])
+                && holds(unknown, point.jet.get(unknown, 0), value)
             {
                 point.jet.set(unknown, 0, value);
             }
