@@ -258,6 +258,10 @@ impl Random {
         if self.unit() < 0.5 { -1.0 } else { 1.0 }
     }
 
+    fn decades(&mut self, from: f64, to: f64) -> f64 {
+        10_f64.powf(from + (to - from) * self.unit())
+    }
+
     /// A number of any of some decades.
     fn wide(&mut self, decades: f64) -> f64 {
         let size = 10_f64.powf(decades * (2.0 * self.unit() - 1.0));
@@ -517,6 +521,61 @@ fn five_hundred_random_models_start_where_they_were_planted() {
         "{} of {n_models} wrong\n{shown}",
         wrong.len()
     );
+}
+
+/// Units are no rounding: a row alone in its block whose derivative is 1e-16 to 1e-28 beside its others determines its unknown, and
+/// what is fixed stays.
+#[test]
+fn rows_alone_in_units_that_are_far_apart_determine_their_unknowns() {
+    for seed in 0..n_models(60) {
+        let mut random = Random(0xA10E + 6151 * seed);
+        (0..20).for_each(|_| _ = random.unit());
+        let (p, q) = (random.unit() - 0.5, 0.3 + random.unit());
+        let (small, large) = (random.decades(-16.0, -8.0), random.decades(8.0, 12.0));
+        let w = 1.0 + random.unit();
+        let seen = ["", "z = y; ", "1e24*z = der(y); "][random.below(3)];
+        let more = if seen.is_empty() { "" } else { ", z" };
+        let text = format!(
+            "model M  Real p(start = {p}, fixed = true), q(start = {q}, fixed = true), y{more};
+             equation  der(p) = -q; der(q) = p; {small:e}*(1 + p^2)*y = {large:e}*sin({w}*q); {seen} end M;"
+        );
+        let (system, start) = found(&text, 1 + random.below(4));
+        assert!(!start.point.structure_fails, "{text}");
+        assert_eq!(value(&system, &start, "p", 0), p, "{text}");
+        let (sine, cosine) = (w * q).sin_cos();
+        let share = 1.0 + p * p;
+        let truth = large / small * sine / share;
+        let rate = large / small * p / share * (w * cosine + 2.0 * q * sine / share);
+        let (now, then) = (
+            value(&system, &start, "y", 0),
+            value(&system, &start, "y", 1),
+        );
+        assert!(close(now, truth, 1e-13), "{now:e} for {truth:e}\n{text}");
+        assert!(
+            (then - rate).abs() <= 1e-12 * truth.abs(),
+            "{then:e} for {rate:e}\n{text}"
+        );
+    }
+}
+
+/// What rounding leaves of a cosine determines nothing, in whatever units: the start is singular.
+#[test]
+fn derivatives_that_are_rounding_leave_their_start_singular() {
+    for seed in 0..n_models(60) {
+        let mut random = Random(0x51A6 + 7919 * seed);
+        (0..20).for_each(|_| _ = random.unit());
+        let p = (random.below(5) as f64 + 0.5) * std::f64::consts::PI;
+        let (factor, right) = (random.decades(-12.0, 12.0), random.decades(-12.0, 12.0));
+        let text = format!(
+            "model M  Real p(start = {p}, fixed = true), y, z;
+             equation  der(p) = 1 + p^2; {factor:e}*cos(p)*y = {right:e}*z; z = 1 + p;  end M;"
+        );
+        let outcome = start(&system(&text), 1);
+        assert!(
+            matches!(outcome, Outcome::Singular(_)),
+            "{outcome:?}\n{text}"
+        );
+    }
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::jet::TaylorJet;
 use super::order::RowBlock;
 use super::rows::{Entry, RowValues};
 use crate::tolerances::{
-    BACKWARD, DENSE_BLOCK, GAIN, HOLDS, LONG_STEP, MAX_DRAWN, MAX_NEWTON_STEPS, MULTIPLES, N_DRAWN,
-    NEARLY_LINEAR, SHORTEST_PART, SLOW, SLOW_STEPS,
+    BACKWARD, BESIDE, DENSE_BLOCK, GAIN, HOLDS, LONG_STEP, MAX_DRAWN, MAX_NEWTON_STEPS, MULTIPLES,
+    N_DRAWN, NEARLY_LINEAR, SHORTEST_PART, SLOW, SLOW_STEPS,
 };
 use daelight_linalg::{CscMat, Lu, Mat, SparseLu};
 use std::time::Instant;
@@ -53,8 +53,8 @@ struct Evaluated {
     is_constant: Vec<bool>,
     /// What the residual of each row is to be compared with: the sum of its terms, to first order.
     terms: Vec<f64>,
-    /// Whether a derivative is rounding beside the others of its row, as terms that cancel leave it.
-    is_rounding: bool,
+    /// Whether the derivative of a row alone is nothing beside the others of the row: terms that cancel leave it so, and units do.
+    may_be_rounding: bool,
 }
 
 impl<'s> BlockSearch<'s> {
@@ -115,7 +115,7 @@ impl<'s> BlockSearch<'s> {
             matrix: Vec::new(),
             is_constant: Vec::new(),
             terms: vec![0.0; n],
-            is_rounding: false,
+            may_be_rounding: false,
         };
         let mut sizes: Vec<f64> = Vec::new();
         let mut small: Vec<(usize, f64, f64)> = Vec::new();
@@ -132,7 +132,7 @@ impl<'s> BlockSearch<'s> {
                 if let Some(&place) = self.places.get(&(entry.unknown, entry.order)) {
                     found.matrix.push((at, place, entry.value));
                     found.is_constant.push(entry.is_constant);
-                    found.is_rounding |=
+                    found.may_be_rounding |=
                         n == 1 && !entry.is_constant && entry.value.abs() <= rounding;
                 }
                 let size = jet.get(entry.unknown, entry.order).abs();
@@ -374,6 +374,13 @@ impl<'s> BlockSearch<'s> {
         median(&mut usual).is_some_and(|usual| now < at_most * usual)
     }
 
+    /// Whether the derivative of a row alone is what rounding leaves of its terms, (4b). Other derivatives of the row have other units.
+    fn is_rounding(&mut self, jet: &TaylorJet) -> bool {
+        let nominal = self.nominal;
+        let beside = beside(jet, |unknown| nominal[unknown].unwrap_or(1.0));
+        self.vanishes(jet, &beside, f64::EPSILON / BESIDE)
+    }
+
     /// Other values for the columns of the block; those that were written stay for the first guesses.
     fn guess(&mut self, jet: &mut TaylorJet, attempt: usize) {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(attempt as u64);
@@ -500,9 +507,9 @@ impl<'s> BlockSearch<'s> {
 
     /// Newton's step for the columns of the block, and what the rows are multiplied with when steps are judged; `None`
     /// where the matrix is singular.
-    fn step(&self, jet: &TaylorJet, here: &Evaluated) -> Option<(Vec<f64>, Vec<f64>)> {
+    fn step(&mut self, jet: &TaylorJet, here: &Evaluated) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.block.rows.len();
-        if here.is_rounding {
+        if here.may_be_rounding && self.is_rounding(jet) {
             return None;
         }
         if n == 1 {
@@ -607,6 +614,24 @@ pub(super) fn solved(
     // A warning about accuracy is no failure as long as there is a step.
     let _ = lu.solve(&mut right);
     right.iter().all(|x| x.is_finite()).then_some(right)
+}
+
+/// Jets a hundredth beside one, on no constraints; `size` is what a value counts at least.
+pub(super) fn beside(jet: &TaylorJet, size: impl Fn(usize) -> f64) -> Vec<TaylorJet> {
+    let moved = |which: usize| {
+        let mut beside = jet.clone();
+        for order in 0..jet.n_orders() {
+            for unknown in 0..jet.n_unknowns() {
+                let value = jet.get(unknown, order);
+                let floor = if order == 0 { size(unknown) } else { 0.0 };
+                let direction = [0.7, -1.0, 0.4][(unknown + order + which) % 3];
+                let step = BESIDE * value.abs().max(floor) * direction;
+                beside.set(unknown, order, value + step);
+            }
+        }
+        beside
+    };
+    (0..3).map(moved).collect()
 }
 
 fn median(sizes: &mut [f64]) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! One search from one guess: onto the rows, along them to the closest point, and up to the order asked for.
 
-use super::super::block::{BlockEnd, BlockSearch};
+use super::super::block::{BlockEnd, BlockSearch, beside};
 use super::super::known::{Errors, Known};
 use super::super::order::{RowBlock, SolveOrder, by_wish, left_over};
 use super::super::{
@@ -8,7 +8,7 @@ use super::super::{
     Request, Row, Selection, SideChoice, StageOffsets, Target, TaylorJet, closest, newton, sparse,
 };
 use super::{Finder, units_of};
-use crate::tolerances::{BESIDE, FAR_OFF, HOLDS, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
+use crate::tolerances::{FAR_OFF, HOLDS, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
 use daelight_expr::{Fault, FaultKind};
 use std::time::Instant;
 
@@ -671,25 +671,7 @@ impl<'f, 'a> Search<'f, 'a> {
 
     /// Jets a hundredth beside the one that was found, on no constraints.
     fn beside(&self) -> Vec<TaylorJet> {
-        let jet = &self.jet;
-        let moved = |which: usize| {
-            let mut beside = jet.clone();
-            for order in 0..jet.n_orders() {
-                for unknown in 0..jet.n_unknowns() {
-                    let value = jet.get(unknown, order);
-                    let floor = if order == 0 {
-                        self.finder.nominal[unknown]
-                    } else {
-                        0.0
-                    };
-                    let direction = [0.7, -1.0, 0.4][(unknown + order + which) % 3];
-                    let step = BESIDE * value.abs().max(floor) * direction;
-                    beside.set(unknown, order, value + step);
-                }
-            }
-            beside
-        };
-        (0..3).map(moved).collect()
+        beside(&self.jet, |unknown| self.finder.nominal[unknown])
     }
 
     /// The first block whose matrix is singular at the jet and not beside it.
