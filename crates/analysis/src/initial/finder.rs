@@ -17,7 +17,7 @@ use search::Search;
 use std::time::Instant;
 
 /// Systems with more unknowns are scaled and searched with sparse matrices where their structure is right.
-const LARGE: usize = 100;
+pub(super) const LARGE: usize = 100;
 
 /// Relative sizes by which the guess is moved in later attempts, in units of `nominal`.
 const DISTURBANCES: [f64; 8] = [0.0, 0.001, 0.03, 0.2, 0.6, 1.2, 2.0, 3.0];

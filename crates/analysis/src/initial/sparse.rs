@@ -84,8 +84,9 @@ impl SparseSteps {
     }
 
     /// Factors (10a) for the rows last differentiated; `false` where no columns were chosen or they do not determine the others.
-    fn border(&mut self, array: &ConstraintArray, units: &Units) -> bool {
+    pub(super) fn border(&mut self, array: &ConstraintArray, units: &Units) -> bool {
         let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
+        self.n_columns = n_columns;
         let Some(chosen) = self
             .chosen
             .as_ref()
@@ -192,6 +193,13 @@ impl SparseSteps {
                 Some(solution)
             }
         }
+    }
+
+    /// The step that leaves the chosen columns where they are, by the last factors of (10a), believed: for those who look at what it does.
+    pub(super) fn correction(&mut self, mut change: Vec<f64>) -> Option<Vec<f64>> {
+        change.resize(self.n_columns, 0.0);
+        self.bordered.as_mut()?.solve_unchecked(&mut change).ok()?;
+        Some(change)
     }
 }
 

@@ -5,7 +5,7 @@
 use super::ROUNDING;
 use crate::solve::unchecked;
 use daelight_analysis::initial::{
-    ConsistentPoint, Request, StageOffsets, TaylorJet, consistent_point,
+    ConsistentPoint, Neighbours, Request, StageOffsets, TaylorJet, consistent_point,
 };
 use daelight_analysis::structure::Offsets;
 use daelight_analysis::{Evaluator, System};
@@ -69,6 +69,8 @@ pub(super) struct Makings {
     evaluator: Option<Evaluator>,
     /// Factors of the system Jacobian where it was last asked for, and the sizes of the terms of the equations there.
     factored: Option<Factored>,
+    /// Of a large system, what finds points next to others, and the parameters with which it was made.
+    neighbours: Option<(Vec<f64>, Option<Neighbours>)>,
 }
 
 /// The system Jacobian at a point.
@@ -95,6 +97,7 @@ impl Makings {
             is_regular,
             evaluator: None,
             factored: None,
+            neighbours: None,
         }
     }
 
@@ -146,6 +149,44 @@ impl Makings {
         self.factored.as_mut()
     }
 
+    /// The values and rates of the consistent point next to a jet, where they are asked for once more than the point is: between the times
+    /// between which a relation changes.
+    pub fn settled_values(
+        &mut self,
+        parameters: &[f64],
+        time: f64,
+        jet: &TaylorJet,
+    ) -> Option<TaylorJet> {
+        let next = self.next_to(parameters, time, jet);
+        next.or_else(|| Some(self.settled(parameters, time, jet)?.jet))
+    }
+
+    /// The same of a large system, with what was made for the last one.
+    fn next_to(&mut self, parameters: &[f64], time: f64, jet: &TaylorJet) -> Option<TaylorJet> {
+        let is_known = (self.neighbours.as_ref()).is_some_and(|(known, _)| known == parameters);
+        if !is_known {
+            self.take_parameters(parameters)?;
+            let offsets = self.offsets.as_ref().filter(|_| self.is_regular)?;
+            let has_hidden = offsets.equation.iter().any(|c| *c > 0);
+            let stages = StageOffsets {
+                equation: &offsets.equation,
+                variable: &offsets.variable,
+            };
+            let neighbours = has_hidden.then(|| Neighbours::new(&self.system, stages));
+            self.neighbours = Some((parameters.to_vec(), neighbours.flatten()));
+        }
+        let (_, neighbours) = self.neighbours.as_mut()?;
+        neighbours.as_mut()?.next_to(time, jet)
+    }
+
+    /// Sets the parameters of the system.
+    fn take_parameters(&mut self, parameters: &[f64]) -> Option<()> {
+        let known = self.system.parameters().values().iter().zip(parameters);
+        let changes = known.enumerate().filter(|(_, (known, now))| known != now);
+        let changes: Vec<(usize, f64)> = changes.map(|(at, (_, now))| (at, *now)).collect();
+        self.system.set_parameters(&changes).ok()
+    }
+
     /// The consistent point next to a jet, (H3c); `None` where there is none.
     pub fn settled(
         &mut self,
@@ -157,10 +198,8 @@ impl Makings {
         if offsets.equation.iter().all(|c| *c == 0) {
             return self.followed(parameters, (time, jet));
         }
-        let known = self.system.parameters().values().iter().zip(parameters);
-        let changes = known.enumerate().filter(|(_, (known, now))| known != now);
-        let changes: Vec<(usize, f64)> = changes.map(|(at, (_, now))| (at, *now)).collect();
-        self.system.set_parameters(&changes).ok()?;
+        self.take_parameters(parameters)?;
+        let offsets = self.offsets.as_ref()?;
         let deepest = offsets.equation.iter().copied().max().unwrap_or(0);
         let stages = StageOffsets {
             equation: &offsets.equation,

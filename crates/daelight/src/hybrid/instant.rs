@@ -7,6 +7,7 @@ use super::{Driver, ROUNDING};
 use crate::observe::WayBack;
 use daelight_integrate::Trajectory;
 use daelight_lang::ChangedBy;
+use std::sync::PoisonError;
 
 impl Driver<'_> {
     /// How long an instant is: times closer than that are one as far as numbers tell. Next to zero numbers are closer than any
@@ -48,7 +49,7 @@ impl Driver<'_> {
             None => {
                 let both: Vec<usize> = crossed.iter().chain(&late).copied().collect();
                 let behind = neighbours([(first, 1.0), (end, -1.0)], 0.0, |time| {
-                    self.go_along(time, (way, trajectory));
+                    self.look_along(time, (way, trajectory));
                     (both.iter().all(|&at| self.has_changed(at)), f64::NAN)
                 });
                 self.go_along(behind, (way, trajectory))
@@ -91,6 +92,19 @@ impl Driver<'_> {
             && !self.is_now(self.flips[relation].0);
         let place = self.layout.relations + relation;
         is_free && !self.has_changed(relation) && self.is_near(place)
+    }
+
+    /// Takes the values and rates at a time next to the end of a leg, to ask relations there and no more.
+    fn look_along(&mut self, time: f64, (way, trajectory): (&mut WayBack, &Trajectory)) {
+        let Some(jet) = way.jet(trajectory, time, crate::solve::START_ORDER + 1) else {
+            return;
+        };
+        let makings = self.modes.list[self.mode].events.makings.lock();
+        let found = makings
+            .unwrap_or_else(PoisonError::into_inner)
+            .settled_values(&self.values, time, &jet);
+        self.point.time = time;
+        self.take_point(crate::solve::unchecked(time, found.unwrap_or(jet)));
     }
 
     /// Goes to a time next to the end of a leg, where the equations hold if they can be solved there.

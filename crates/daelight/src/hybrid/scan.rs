@@ -271,8 +271,8 @@ impl Jets {
             let jet = self.at(trajectory, time)?.clone();
             let makings = events.makings.lock();
             let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
-            let found = makings.settled(parameters, time, &jet);
-            let settled = found.map_or(jet, |found| found.jet);
+            let settled = makings.settled_values(parameters, time, &jet);
+            let settled = settled.unwrap_or(jet);
             self.settled.insert(key, settled);
         }
         self.settled.get(&key)
