@@ -253,6 +253,8 @@ struct Driver<'m> {
     /// What the next leg begins with.
     start: Option<ConsistentPoint>,
     mode: usize,
+    /// The jet with more derivatives that was asked for last.
+    deeper: std::cell::RefCell<Option<restart::Deeper>>,
     /// Held parameters that the continuous equations read, and their values at the present point.
     read: Vec<usize>,
     read_at: Vec<f64>,
@@ -445,6 +447,7 @@ impl<'m> Driver<'m> {
             by_previous: values::by_previous(model, hybrid),
             read,
             start: None,
+            deeper: std::cell::RefCell::default(),
             jumped: Vec::new(),
             impulses: Vec::new(),
             words: event::Words::new(model, hybrid),

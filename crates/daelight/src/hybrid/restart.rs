@@ -25,6 +25,15 @@ pub(super) fn guess(point: &Point) -> ConsistentPoint {
     unchecked(point.time, jet)
 }
 
+/// A point with more derivatives than a restart asks for, or that there is none: it follows from the mode and its numbers.
+pub(super) struct Deeper {
+    mode: usize,
+    time: f64,
+    values: Vec<f64>,
+    parameters: Vec<f64>,
+    jet: Option<TaylorJet>,
+}
+
 impl Driver<'_> {
     /// Finds the point that goes with the present discrete values; `set` are unknowns with new values.
     ///
@@ -408,8 +417,26 @@ impl Driver<'_> {
     /// The present point with more derivatives than a restart asks for.
     pub(super) fn deeper_jet(&self) -> Option<TaylorJet> {
         let place = (self.point.time, &self.point.values[..]);
-        let found = self.consistent(place, crate::solve::START_ORDER)?;
-        Some(found.jet)
+        let parameters = self.modes.list[self.mode].system.parameters().values();
+        let mut known = self.deeper.borrow_mut();
+        // Every relation on its border asks.
+        if let Some(known) = known.as_ref()
+            && known.mode == self.mode
+            && (known.time, &known.values[..]) == place
+            && known.parameters == parameters
+        {
+            return known.jet.clone();
+        }
+        let found = self.consistent(place, crate::solve::START_ORDER);
+        let jet = found.map(|found| found.jet);
+        *known = Some(Deeper {
+            mode: self.mode,
+            time: self.point.time,
+            values: self.point.values.clone(),
+            parameters: parameters.to_vec(),
+            jet: jet.clone(),
+        });
+        jet
     }
 
     /// Takes the mode of the present values, if it can be run: whether it is the one before.

@@ -283,7 +283,9 @@ fn run_known(
         }
     };
     let separation = route.separation(structure);
-    let is_told = !options.unexplained && (options.is_inverse || setup.prescribes(system));
+    // Nobody tells those of a leg of a run with events.
+    let is_told = !options.unexplained && options.events.is_none();
+    let is_told = is_told && (options.is_inverse || setup.prescribes(system));
     let separation = separation.filter(|_| is_told);
     let mut zero_dynamics = separation.map(|separation| {
         let start = Spot {
