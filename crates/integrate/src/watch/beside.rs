@@ -37,26 +37,50 @@ impl Beside<'_> {
         point: &mut [f64],
         next: &mut [f64],
     ) -> Option<(f64, Projected)> {
-        let n = stages.problem().n();
-        let branches: Vec<usize> = self.sides.iter().map(|&(branch, _)| branch).collect();
         let nearest = SAME_SWITCH * (self.time.abs() + self.reach);
-        let mut distance = self.reach / 100.0;
-        while distance > nearest {
-            let time = self.time + way.direction * distance;
-            shift(self.series, n, time - self.centre, point);
-            for &(branch, side) in self.sides {
-                stages.choose(branch, side);
+        // Farther on, the function may have come back: a place with the new sides is asked for first, however near.
+        for with_new_sides in [true, false] {
+            let mut distance = self.reach / 100.0;
+            while distance > nearest {
+                let found = self.settle_at(stages, (way, distance), point, next);
+                let sides = stages.sides();
+                let mut located = self.sides.iter();
+                if !with_new_sides || located.all(|&(branch, side)| sides[branch] == side) {
+                    let time = self.time + way.direction * distance;
+                    if let Some(projected) = found {
+                        return Some((time, projected));
+                    }
+                }
+                distance /= 10.0;
             }
-            stages.set_point(time, point);
-            let off_the_switch = Way { width: 0.0, ..way };
-            if let Ok(Settled::One(projected)) = settle(stages, &branches, off_the_switch, next)
-                && self.change(stages, point, next, distance) <= 0.01
-            {
-                return Some((time, projected));
-            }
-            distance /= 10.0;
         }
         None
+    }
+
+    /// The same at one distance.
+    fn settle_at(
+        &self,
+        stages: &mut Stages<'_>,
+        (way, distance): (Way, f64),
+        point: &mut [f64],
+        next: &mut [f64],
+    ) -> Option<Projected> {
+        let n = stages.problem().n();
+        let branches: Vec<usize> = self.sides.iter().map(|&(branch, _)| branch).collect();
+        let time = self.time + way.direction * distance;
+        shift(self.series, n, time - self.centre, point);
+        for &(branch, side) in self.sides {
+            stages.choose(branch, side);
+        }
+        stages.set_point(time, point);
+        let off_the_switch = Way { width: 0.0, ..way };
+        match settle(stages, &branches, off_the_switch, next) {
+            Ok(Settled::One(projected)) => {
+                let changed = self.change(stages, point, next, distance);
+                (changed <= 0.01).then_some(projected)
+            }
+            _ => None,
+        }
     }
 
     /// What the new sides change in the states on the way, in tolerances.
