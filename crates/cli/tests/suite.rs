@@ -53,3 +53,4 @@ mod sweep_cli;
 mod sweep_runs;
 mod tanks;
 mod weirs;
+mod windows;

@@ -376,7 +376,7 @@ impl StopScan {
             jet,
             way: way(order),
             scan: Scan::default(),
-            bounds: timed.iter().map(|t| t.bounds(parameters)).collect(),
+            bounds: (timed.iter().filter_map(|t| t.bounds(parameters))).collect(),
             rtol,
             kind: stop.kind,
             seen: None,

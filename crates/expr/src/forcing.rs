@@ -127,6 +127,59 @@ impl Tape {
         (found, sums)
     }
 
+    /// The terms without branches in some roots that are no polynomials of what they read; those of time alone only if they are asked for.
+    pub fn smooth_functions(&self, roots: &[usize], of_time_too: bool) -> Vec<Register> {
+        let n = self.ops.len();
+        let (mut of_time, mut has_branch) = (vec![false; n], vec![false; n]);
+        let mut is_curved = vec![false; n];
+        for (register, op) in self.ops.iter().enumerate().filter(|(_, op)| op.moving) {
+            if op.code == Code::Input {
+                let slot = self.slots[op.extra as usize];
+                of_time[register] = slot == Slot::Time;
+                // A signal has pieces, at whose ends steps end.
+                has_branch[register] = matches!(slot, Slot::Signal { .. });
+                continue;
+            }
+            let operands = || op.operands().filter(|&o| !op.is_auxiliary_operand(o));
+            of_time[register] = operands().all(|o| of_time[o] || !self.ops[o].moving);
+            let decides = op.code.is_branch() || matches!(op.code, Code::Select);
+            has_branch[register] = decides || operands().any(|o| has_branch[o]);
+            let is_polynomial =
+                is_linear(op.code) || matches!(op.code, Code::Mul | Code::Square | Code::PowZero);
+            is_curved[register] = !is_polynomial || operands().any(|o| is_curved[o]);
+        }
+        let mut found = Vec::new();
+        let mut seen = vec![false; n];
+        let mut open: Vec<usize> = roots
+            .iter()
+            .map(|&root| self.roots[root] as usize)
+            .collect();
+        while let Some(register) = open.pop() {
+            if std::mem::replace(&mut seen[register], true) || !is_curved[register] {
+                continue;
+            }
+            let op = &self.ops[register];
+            if has_branch[register] || is_linear(op.code) {
+                open.extend(op.operands().filter(|&o| !op.is_auxiliary_operand(o)));
+            } else if of_time_too || !of_time[register] {
+                found.push(Register(register as u32));
+            }
+        }
+        found
+    }
+
+    /// The variables that are read, by their numbers.
+    pub fn variables(&self) -> Vec<usize> {
+        let read = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Variable { index, .. } => Some(*index as usize),
+            _ => None,
+        });
+        let mut read: Vec<usize> = read.collect();
+        read.sort_unstable();
+        read.dedup();
+        read
+    }
+
     /// Whether each register moves a root; those that only conditions read do not.
     fn move_roots(&self) -> Vec<bool> {
         let mut moves = vec![false; self.ops.len()];
@@ -159,10 +212,7 @@ impl Tape {
             }
             follows[r] = true;
             followers.push(r as u32);
-            linear &= matches!(
-                op.code,
-                Code::Neg | Code::Add | Code::Sub | Code::Scale | Code::DivBy
-            );
+            linear &= is_linear(op.code);
         }
         Forcing {
             register: Register(register as u32),
@@ -173,6 +223,14 @@ impl Tape {
             linear,
         }
     }
+}
+
+/// Whether an operation is linear in all that moves.
+fn is_linear(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Neg | Code::Add | Code::Sub | Code::Scale | Code::DivBy
+    )
 }
 
 /// How all roots of a tape follow a function of time: their derivatives by it, at coefficient 0.

@@ -3,7 +3,7 @@
 use super::border::size_of;
 use super::program::without_inputs;
 use super::scan::{Events, Held};
-use super::timed::functions_of_time;
+use super::timed::given_functions;
 use crate::solve::Setup;
 use daelight_analysis::System;
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, Signal, Tape, UnaryOp};
@@ -210,7 +210,7 @@ pub(super) fn in_mode(
         true => HashMap::new(),
         false => {
             let residuals: Vec<ExprId> = model.equations.iter().map(|e| e.residual).collect();
-            functions_of_time(&mut graph, &symbols, &residuals)
+            given_functions(&mut graph, &symbols, &residuals)
         }
     };
     for held in &mut held {

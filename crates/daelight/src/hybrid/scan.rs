@@ -379,7 +379,7 @@ impl EventScan {
                 jet,
                 values: value(&condition.tape),
                 size: value(&condition.size),
-                bounds: condition.timed.as_ref().map(|t| t.bounds(parameters)),
+                bounds: (condition.timed.as_ref()).and_then(|t| t.bounds(parameters)),
                 at: f64::NAN,
                 is_quiet: condition.relation.is_some_and(|r| quiet.contains(&r)),
                 rests: false,

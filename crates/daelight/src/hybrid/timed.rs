@@ -1,26 +1,27 @@
-//! Conditions that functions of time decide: along a run they are looked at in parts on which these functions are their series, by proof.
+//! Conditions that functions of time and of unknowns decide: along a run they are looked at in parts on which these functions are their series, by proof.
 //!
-//! Section 2 of `docs/theory/hybrid.md`, (H3e). What the equations of a run hold of time is bounded there, (R3) of `docs/theory/runs.md`; what only
+//! Section 2 of `docs/theory/hybrid.md`, (H3e). What the equations of a run hold is bounded there, (R3) and (R8) of `docs/theory/runs.md`; what only
 //! conditions read, or unknowns that nothing else needs, is not.
 
 use crate::estimate::TOLD;
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
-use daelight_expr::{ExprId, Graph, Interval, JetEvaluator, Node, PlainJet, Tape, Walker};
-use daelight_integrate::watch::{MAX_EXPANSIONS, SCAN_ORDER};
+use daelight_expr::{
+    BinaryOp, ExprId, Graph, Interval, JetEvaluator, Node, SymbolId, Tape, UnaryOp, Walker,
+};
+use daelight_integrate::watch::{Enclosed, MAX_EXPANSIONS, SCAN_ORDER};
 use daelight_lang::{StopCondition, StopKind, Symbol, Symbols};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The sides of a condition, and the functions of time in them.
+/// The sides of a condition that holds functions which are no polynomials of time and the unknowns.
 #[derive(Debug)]
 pub(crate) struct Timed {
     sides: Arc<Tape>,
-    functions: Arc<Tape>,
 }
 
 impl Timed {
-    /// `None` for a condition without functions of time, and for one with signals: these end steps at their knots.
+    /// `None` for a condition without such functions, and for one with signals: these end steps at their knots.
     ///
     /// The sides are expressions of a graph that has grown from that of the equations.
     pub fn new(system: &System, graph: &Graph, sides: &[ExprId; 2]) -> Option<Self> {
@@ -31,10 +32,9 @@ impl Timed {
             return None;
         }
         let tape = equations.compile_in(graph, sides);
-        let functions: Vec<ExprId> = tape.forcing().iter().map(|f| f.expr).collect();
-        (!functions.is_empty()).then(|| Self {
+        let has_functions = !tape.smooth_functions(&[0, 1], true).is_empty();
+        has_functions.then(|| Self {
             sides: Arc::new(tape),
-            functions: Arc::new(equations.compile_in(graph, &functions)),
         })
     }
 
@@ -43,7 +43,7 @@ impl Timed {
         let equations = system.equations();
         let mut graph = Graph::clone(equations.graph());
         let symbols = equations.symbols();
-        let known = functions_of_time(&mut graph, symbols, equations.residuals());
+        let known = given_functions(&mut graph, symbols, equations.residuals());
         let zero = graph.constant(0.0);
         let branches = equations.compile(&[stop.expr]);
         let sides = branches.branches().map(|branch| match graph.node(branch) {
@@ -66,62 +66,35 @@ impl Timed {
     }
 
     /// Ready to be evaluated.
-    pub fn bounds(&self, parameters: &[f64]) -> Bounds {
-        let fill = |into: &mut [f64]| into.copy_from_slice(&parameters[..into.len()]);
-        let mut sides = PlainJet::new(Arc::clone(&self.sides), 0);
-        let mut functions = PlainJet::new(Arc::clone(&self.functions), SCAN_ORDER + 1);
-        fill(sides.inputs_mut().parameters_mut());
-        fill(functions.inputs_mut().parameters_mut());
-        Bounds {
-            n_functions: self.functions.n_roots(),
-            sides,
-            functions,
-        }
+    pub fn bounds(&self, parameters: &[f64]) -> Option<Bounds> {
+        let sides = Arc::clone(&self.sides);
+        let mut enclosed = Enclosed::new(sides, [vec![0, 1]], SCAN_ORDER, true)?;
+        let into = enclosed.jet_mut().inputs_mut().parameters_mut();
+        into.copy_from_slice(&parameters[..into.len()]);
+        Some(Bounds { enclosed })
     }
 }
 
 /// Ranges of a condition over a part of a run.
 pub(crate) struct Bounds {
-    n_functions: usize,
-    sides: PlainJet<Interval>,
-    functions: PlainJet<Interval>,
+    enclosed: Enclosed,
 }
 
 impl Bounds {
-    /// Whether a part can be looked at by series around its middle: the sides are proved to stay apart, or every function of time is its
+    /// Whether a part can be looked at by series around its middle: the sides are proved to stay apart, or every function in them is its
     /// series there. `jet` holds the unknowns around the middle.
     pub fn serves(&mut self, (from, to): (f64, f64), jet: &TaylorJet, rtol: f64) -> bool {
         let radius = 0.5 * (to - from).abs();
-        let stretch = Interval::new(from.min(to), from.max(to));
-        let n_slots = self.sides.tape().max_slot_order() + 1;
-        let inputs = self.sides.inputs_mut();
-        inputs.set_time(stretch);
-        for order in 0..n_slots {
-            for unknown in 0..jet.n_unknowns() {
-                let centre = jet.get(unknown, order);
-                let spread = spread(jet, unknown, order, radius);
-                inputs.set(
-                    unknown,
-                    order,
-                    Interval::new(centre - spread, centre + spread),
-                );
+        let time = Interval::new(from, to);
+        self.enclosed.set(time, |unknown, order| {
+            if order >= jet.n_orders() {
+                return Interval::from(0.0);
             }
-        }
-        if self.sides.extend(0).is_ok() {
-            let (a, b) = (self.sides.root(0, 0), self.sides.root(1, 0));
-            if a.lo() > b.hi() || a.hi() < b.lo() {
-                return true;
-            }
-        }
-        self.functions.inputs_mut().set_time(stretch);
-        if (0..=SCAN_ORDER + 1).any(|k| self.functions.extend(k as i32).is_err()) {
-            return false;
-        }
-        let power = radius.powi(SCAN_ORDER as i32 + 1);
-        (0..self.n_functions).all(|which| {
-            let rest = self.functions.root(which, SCAN_ORDER + 1).magnitude() * power;
-            rest <= TOLD * rtol * self.functions.root(which, 0).magnitude()
-        })
+            let centre = jet.get(unknown, order);
+            let spread = spread(jet, unknown, order, radius);
+            Interval::new(centre - spread, centre + spread)
+        });
+        self.enclosed.rest(0, radius) <= TOLD * rtol
     }
 }
 
@@ -167,8 +140,113 @@ fn spread(jet: &TaylorJet, unknown: usize, order: usize, radius: f64) -> f64 {
     sum
 }
 
+/// Unknowns that one equation gives, and that are never differentiated, with what it gives them as: functions of time, and functions of other
+/// unknowns that are no polynomials. Equations are linear in the unknown that they give, with a slope that only time may change.
+pub(crate) fn given_functions(
+    graph: &mut Graph,
+    symbols: &Symbols,
+    residuals: &[ExprId],
+) -> HashMap<usize, ExprId> {
+    let mut walker = Walker::new();
+    let differentiated: HashSet<usize> = (walker.symbols(graph, residuals).into_iter())
+        .filter_map(|id| match symbols.get(id) {
+            Symbol::Unknown { unknown, order } => (order > 0).then_some(unknown),
+            _ => None,
+        })
+        .collect();
+    let mut known = functions_of_time(graph, symbols, residuals);
+    let mut given: Vec<usize> = Vec::new();
+    let mut open = residuals.to_vec();
+    loop {
+        let before = given.len();
+        open.retain(|&residual| {
+            let put = |_: &mut Graph, id| match symbols.get(id) {
+                Symbol::Unknown { unknown, order: 0 } => known.get(&unknown).copied(),
+                _ => None,
+            };
+            let residual = graph.substitute(&[residual], put)[0];
+            if !is_curved(graph, &mut walker, residual) {
+                return true;
+            }
+            let read = walker.symbols(graph, &[residual]);
+            let is_value = |id: &SymbolId| match symbols.get(*id) {
+                Symbol::Unknown { order, .. } => order == 0,
+                Symbol::Input { .. } => false,
+                _ => true,
+            };
+            if !read.iter().all(is_value) {
+                return false;
+            }
+            for id in read {
+                let Symbol::Unknown { unknown, .. } = symbols.get(id) else {
+                    continue;
+                };
+                if differentiated.contains(&unknown) {
+                    continue;
+                }
+                if let Some(value) = solved_for(graph, &mut walker, symbols, (residual, id)) {
+                    known.insert(unknown, value);
+                    given.push(unknown);
+                    return false;
+                }
+            }
+            false
+        });
+        if given.len() == before {
+            break;
+        }
+    }
+    // What was found first may hold what was found later, never the other way round.
+    for at in (0..given.len()).rev() {
+        let value = known[&given[at]];
+        let put = |_: &mut Graph, id| match symbols.get(id) {
+            Symbol::Unknown { unknown, order: 0 } => known.get(&unknown).copied(),
+            _ => None,
+        };
+        let value = graph.substitute(&[value], put)[0];
+        known.insert(given[at], value);
+    }
+    known
+}
+
+/// Whether an expression holds an operation that is none of polynomials.
+fn is_curved(graph: &Graph, walker: &mut Walker, expr: ExprId) -> bool {
+    use UnaryOp::{Abs, Neg, Not, Sign};
+    let mut nodes = walker.reachable(graph, &[expr]).iter();
+    nodes.any(|&id| match graph.node(id) {
+        Node::Unary(op, _) => !matches!(op, Abs | Neg | Not | Sign),
+        Node::Binary(op, _, b) => {
+            matches!(op, BinaryOp::Div | BinaryOp::Pow) && graph.as_constant(b).is_none()
+                || matches!(op, BinaryOp::Atan2)
+        }
+        _ => false,
+    })
+}
+
+/// What an equation gives a symbol as, if it is linear in it with a slope that only time may change.
+fn solved_for(
+    graph: &mut Graph,
+    walker: &mut Walker,
+    symbols: &Symbols,
+    (residual, id): (ExprId, SymbolId),
+) -> Option<ExprId> {
+    let slope = graph.gradient(residual, &[id])[0];
+    let is_constant = walker.symbols(graph, &[slope]).into_iter().all(|id| {
+        let symbol = symbols.get(id);
+        matches!(symbol, Symbol::Parameter(_) | Symbol::Time)
+    });
+    if !is_constant || graph.as_constant(slope) == Some(0.0) {
+        return None;
+    }
+    let zero = graph.constant(0.0);
+    let put = |_: &mut Graph, symbol| (symbol == id).then_some(zero);
+    let rest = graph.substitute(&[residual], put)[0];
+    let rest = graph.neg(rest);
+    Some(graph.div(rest, slope))
+}
+
 /// Unknowns that one equation gives as a function of time, with that function: equations that are linear in the one unknown they have left.
-pub(crate) fn functions_of_time(
+fn functions_of_time(
     graph: &mut Graph,
     symbols: &Symbols,
     residuals: &[ExprId],
@@ -189,22 +267,14 @@ pub(crate) fn functions_of_time(
             let (Some((unknown, 0, id)), None) = (left.next(), left.next()) else {
                 return true;
             };
-            let slope = graph.gradient(residual, &[id])[0];
-            let is_constant = walker.symbols(graph, &[slope]).into_iter().all(|id| {
-                let symbol = symbols.get(id);
-                matches!(symbol, Symbol::Parameter(_) | Symbol::Time)
-            });
-            if !is_constant || graph.as_constant(slope) == Some(0.0) {
-                return true;
-            }
-            let zero = graph.constant(0.0);
-            let rest = graph.substitute(&[residual], |_, symbol| match symbols.get(symbol) {
-                _ if symbol == id => Some(zero),
+            let put = |_: &mut Graph, symbol| match symbols.get(symbol) {
                 Symbol::Unknown { unknown, order: 0 } => known.get(&unknown).copied(),
                 _ => None,
-            })[0];
-            let rest = graph.neg(rest);
-            let value = graph.div(rest, slope);
+            };
+            let residual = graph.substitute(&[residual], put)[0];
+            let Some(value) = solved_for(graph, &mut walker, symbols, (residual, id)) else {
+                return true;
+            };
             known.insert(unknown, value);
             false
         });

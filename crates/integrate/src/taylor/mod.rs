@@ -27,6 +27,7 @@ use crate::tolerances::{
 };
 use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
+use crate::watch::enclosed::EnclosedBranches;
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, Forced};
 use crate::watch::rooted::Rooted;
@@ -99,6 +100,7 @@ pub struct Taylor<'p> {
     point: Vec<f64>,
     decider: Decider,
     rooted: Option<Rooted>,
+    enclosed: Option<EnclosedBranches>,
     forced: Option<Forced<'p>>,
     features: Option<Features<'p>>,
     /// Branches that switched at the present point: it lies on their switching surfaces.
@@ -148,6 +150,7 @@ impl<'p> Taylor<'p> {
             point: vec![0.0; (max_d + 1) * n],
             decider: Decider::default(),
             rooted: Rooted::new(problem),
+            enclosed: EnclosedBranches::new(problem, n_stages),
             forced: Forced::new(problem, allowance(n_stages, tolerances.rtol)),
             features: Features::new(problem, ConfirmedBy::Defect),
             at_zero: Vec::new(),

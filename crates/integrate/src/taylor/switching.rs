@@ -50,6 +50,14 @@ impl Taylor<'_> {
                 h = self.decider.limit(rtol, h);
             }
         }
+        if let Some(enclosed) = &mut self.enclosed {
+            enclosed.hold(self.stages.sides());
+            let piece = Piece {
+                centre: self.time,
+                series: &self.series,
+            };
+            h = enclosed.limit(piece, self.direction, rtol, h);
+        }
         if self.rooted.is_none() {
             return h;
         }

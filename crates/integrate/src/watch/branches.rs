@@ -2,6 +2,7 @@
 //!
 //! Section 2 of `docs/theory/runs.md`: the implicit methods have no series of these functions, so they are expanded on the piece.
 
+use super::enclosed::EnclosedBranches;
 use super::rooted::{Rooted, Within};
 use super::scan::{Cell, Expand, SCAN_ORDER, Scan};
 use crate::locate;
@@ -25,6 +26,7 @@ pub(crate) struct BranchFunctions {
     /// Branches of the residuals for those within the functions.
     same: Vec<Option<usize>>,
     rooted: Option<Rooted>,
+    enclosed: Option<EnclosedBranches>,
     n: usize,
     point: Vec<f64>,
     scan: Scan,
@@ -104,6 +106,7 @@ impl BranchFunctions {
         Some(Self {
             same: same_branches(graph, residuals, &tape),
             rooted: Rooted::new(problem),
+            enclosed: EnclosedBranches::new(problem, SCAN_ORDER),
             jet,
             roots,
             n: problem.n(),
@@ -120,6 +123,9 @@ impl BranchFunctions {
             }
         }
         self.jet.branches_mut().hold(true);
+        if let Some(enclosed) = &mut self.enclosed {
+            enclosed.hold(sides);
+        }
     }
 
     /// The first time between two at which a branch leaves its side, and all that leave theirs at that time.
@@ -188,6 +194,7 @@ impl BranchFunctions {
             &mut OnPiece {
                 functions: self,
                 piece,
+                rtol: known.rtol,
             },
             (from, to),
             &mut |functions, cell: Cell| {
@@ -317,6 +324,7 @@ impl BranchFunctions {
 struct OnPiece<'a, 'p> {
     functions: &'a mut BranchFunctions,
     piece: Piece<'p>,
+    rtol: f64,
 }
 
 impl Expand for OnPiece<'_, '_> {
@@ -352,5 +360,10 @@ impl Expand for OnPiece<'_, '_> {
             }
         }
         true
+    }
+
+    fn serves(&mut self, first: usize, part: (f64, f64)) -> bool {
+        let enclosed = self.functions.enclosed.as_mut();
+        enclosed.is_none_or(|enclosed| enclosed.serves(self.piece, part, (first, self.rtol)))
     }
 }

@@ -93,6 +93,8 @@ pub(crate) struct Features<'p> {
     /// What the equations are off by at the end of the step.
     at_end: Vec<f64>,
     effect: Effect,
+    /// Operations without a value where the step begins: those of a side that is not taken.
+    is_idle: Vec<bool>,
     /// The range of each operation at the points of a step that were looked at.
     seen: Vec<Interval>,
     /// The same without the last one.
@@ -156,6 +158,7 @@ impl<'p> Features<'p> {
         let n = problem.n();
         let mut features = Self {
             same_branch: same_branches(graph, problem.residual_tape(), &plain),
+            is_idle: Vec::new(),
             seen: Vec::new(),
             known: Vec::new(),
             nodes,
@@ -219,6 +222,7 @@ impl<'p> Features<'p> {
     /// The distance of the first place within a step that the polynomial does not know.
     fn first(&mut self, at: &mut At<'_>, tolerances: &Tolerances, h: f64) -> Option<f64> {
         self.seen.clear();
+        self.is_idle.clear();
         let before = self.values_at(at, 0.0)?;
         let behind = self.values_at(at, h)?;
         self.at_end = self.residuals();
@@ -228,7 +232,7 @@ impl<'p> Features<'p> {
             before,
             behind,
         };
-        if self.confirmed_by == ConfirmedBy::Value && self.is_uneven(at, tolerances, &part)? {
+        if self.confirmed_by == ConfirmedBy::Value && self.is_uneven(at, tolerances, &part) {
             return Some(0.5 * h);
         }
         if self.confirmed_by == ConfirmedBy::Defect && self.is_known(at, h) {
@@ -242,9 +246,9 @@ impl<'p> Features<'p> {
             };
             let has_turn = parts.len() < n_left;
             match self.look(at, tolerances, part, has_turn) {
-                Some(Look::Confirmed(middle)) => return Some(middle),
-                Some(Look::Suspicious(halves)) => parts.extend(halves),
-                Some(Look::Clear) | None => {}
+                Look::Confirmed(middle) => return Some(middle),
+                Look::Suspicious(halves) => parts.extend(halves),
+                Look::Clear => {}
             }
         }
         None
@@ -271,9 +275,10 @@ impl<'p> Features<'p> {
             self.discs.extend(0).is_ok()
                 && self.nodes[..n_operations]
                     .iter()
-                    .zip(&seen)
-                    .all(|(&node, seen)| {
-                        self.discs.register(node, 0).radius() * left <= FEATURE * width(*seen)
+                    .zip(seen.iter().zip(&self.is_idle))
+                    .all(|(&node, (seen, is_idle))| {
+                        let rest = self.discs.register(node, 0).radius() * left;
+                        *is_idle || rest <= FEATURE * width(*seen)
                     })
         })
     }
@@ -295,10 +300,11 @@ impl<'p> Features<'p> {
 
     /// Whether operations at five points of a step have a fourth difference that is greater than what they vary by, which matters: what is even
     /// at the ends is not so between them.
-    fn is_uneven(&mut self, at: &mut At<'_>, tolerances: &Tolerances, step: &Part) -> Option<bool> {
-        let [left, middle, right] =
-            [0.25, 0.5, 0.75].map(|part| self.values_at(at, part * step.to));
-        let (left, middle, right) = (left?, middle?, right?);
+    fn is_uneven(&mut self, at: &mut At<'_>, tolerances: &Tolerances, step: &Part) -> bool {
+        let inside = [0.25, 0.5, 0.75].map(|part| self.values_at(at, part * step.to));
+        let [Some(left), Some(middle), Some(right)] = inside else {
+            return true;
+        };
         let mut uneven = Vec::new();
         for (which, &node) in self.nodes.iter().enumerate() {
             let ends = step.before[which] + step.behind[which];
@@ -308,10 +314,10 @@ impl<'p> Features<'p> {
                 uneven.push((node, fourth.abs() / (16.0 * self.confirmed_by.tolerances())));
             }
         }
-        Some(self.matter(at, tolerances, &uneven, step))
+        self.matter(at, tolerances, &uneven, step)
     }
 
-    /// Looks at a part; `None` where an operation has no value. Whether it is suspicious is asked only where its halves have their turn, or a
+    /// Looks at a part. Whether it is suspicious is asked only where its halves have their turn, or a
     /// feature is to be confirmed.
     fn look(
         &mut self,
@@ -319,10 +325,13 @@ impl<'p> Features<'p> {
         tolerances: &Tolerances,
         part: Part,
         halves_have_turn: bool,
-    ) -> Option<Look> {
+    ) -> Look {
         let middle = 0.5 * (part.from + part.to);
         self.known.clone_from(&self.seen);
-        let inside = self.values_at(at, middle)?;
+        let Some(inside) = self.values_at(at, middle) else {
+            // It has values at both ends: a root whose argument falls below zero in between.
+            return Look::Confirmed(middle);
+        };
         let is_confirmed = match self.confirmed_by {
             ConfirmedBy::Defect => {
                 self.is_wrong(at, tolerances, &part)
@@ -332,13 +341,13 @@ impl<'p> Features<'p> {
             ConfirmedBy::Value => self.is_lively(at, tolerances, &part, &inside),
         };
         if is_confirmed {
-            return Some(Look::Confirmed(middle));
+            return Look::Confirmed(middle);
         }
         let is_followed = halves_have_turn && self.is_suspicious(at, tolerances, &part, &inside);
-        Some(match is_followed {
+        match is_followed {
             true => Look::Suspicious(part.halves(middle, inside)),
             false => Look::Clear,
-        })
+        }
     }
 
     /// Whether operations may do more in a part than at its ends and its middle, which matters.
@@ -355,7 +364,8 @@ impl<'p> Features<'p> {
             let range = self.ranges.register(node, 0);
             let [a, b, c] = [part.before[which], inside[which], part.behind[which]];
             let excess = (range.hi() - a.max(b).max(c)).max(a.min(b).min(c) - range.lo());
-            if excess.is_nan() || excess > FEATURE * width(self.seen[which]) {
+            let is_beyond = excess.is_nan() || excess > FEATURE * width(self.seen[which]);
+            if is_beyond && !self.is_idle[which] {
                 beyond.push((node, excess));
             }
         }
@@ -456,13 +466,19 @@ impl<'p> Features<'p> {
         self.values.extend(0).ok()?;
         let values = self.nodes.iter().map(|&node| self.values.register(node, 0));
         let values: Vec<f64> = values.collect();
+        if self.is_idle.is_empty() {
+            self.is_idle = values.iter().map(|x| !x.is_finite()).collect();
+        }
         if self.seen.is_empty() {
             self.seen = values.iter().map(|&x| Interval::new(x, x)).collect();
         }
         for (seen, &value) in self.seen.iter_mut().zip(&values) {
             *seen = Interval::new(seen.lo().min(value), seen.hi().max(value));
         }
-        values.iter().all(|x| x.is_finite()).then_some(values)
+        let mut known = values.iter().zip(&self.is_idle);
+        known
+            .all(|(x, is_idle)| x.is_finite() || *is_idle)
+            .then_some(values)
     }
 
     /// Ranges of all operations over a part: the polynomial around its middle, with the sizes of its terms.

@@ -6,6 +6,7 @@ pub(crate) mod beside;
 pub(crate) mod branches;
 pub(crate) mod decider;
 mod effect;
+pub(crate) mod enclosed;
 pub(crate) mod features;
 pub(crate) mod forcing;
 mod isolate;
@@ -14,5 +15,6 @@ mod scan;
 pub(crate) mod sides;
 pub(crate) mod written;
 
+pub use enclosed::Enclosed;
 pub use isolate::{Isolation, ZeroPlace};
 pub use scan::{Cell, Expand, MAX_EXPANSIONS, SCAN_ORDER, Scan};

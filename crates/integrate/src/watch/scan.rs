@@ -23,6 +23,11 @@ pub trait Expand {
     /// Writes coefficient m of every function at a time, and the size of what it is the difference of, to
     /// `into[function][m]`; false where one has none.
     fn expand(&mut self, time: f64, into: &mut [Vec<(f64, f64)>]) -> bool;
+
+    /// Whether series around the middle of a part say all that the functions do there, from one of them on.
+    fn serves(&mut self, _first: usize, _part: (f64, f64)) -> bool {
+        true
+    }
 }
 
 /// A part of a piece in which no function changes its sign.
@@ -48,6 +53,7 @@ impl Cell {
 pub struct Scan {
     isolation: Isolation,
     n_expansions: usize,
+    n_unserved: usize,
 }
 
 impl Scan {
@@ -59,6 +65,7 @@ impl Scan {
         visit: &mut dyn FnMut(&mut dyn Expand, Cell) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         self.n_expansions = 0;
+        self.n_unserved = 0;
         let whole = Part {
             from,
             to,
@@ -89,6 +96,13 @@ impl Scan {
         if self.n_expansions >= MAX_EXPANSIONS {
             return visit(functions, cell(false));
         }
+        if depth < MAX_HALVINGS
+            && self.n_unserved < MAX_EXPANSIONS / 20
+            && !functions.serves(first, (from, to))
+        {
+            self.n_unserved += 1;
+            return self.halves(functions, part, visit);
+        }
         let mut series = vec![Vec::new(); functions.n_functions()];
         // Slightly beside the middle, if a function switches just there.
         let expanded = [centre, from + 0.4371 * (to - from)]
@@ -108,16 +122,7 @@ impl Scan {
             if depth >= most {
                 return visit(functions, cell(false));
             }
-            for (from, to) in [(from, centre), (centre, to)] {
-                let half = Part {
-                    from,
-                    to,
-                    first,
-                    depth: depth + 1,
-                };
-                self.part(functions, half, visit)?;
-            }
-            return ControlFlow::Continue(());
+            return self.halves(functions, part, visit);
         };
         for (function, series) in series.iter().enumerate().skip(first) {
             let mut edges = Vec::new();
@@ -146,6 +151,25 @@ impl Scan {
             return ControlFlow::Continue(());
         }
         visit(functions, cell(true))
+    }
+
+    fn halves<B>(
+        &mut self,
+        functions: &mut dyn Expand,
+        part: Part,
+        visit: &mut dyn FnMut(&mut dyn Expand, Cell) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let centre = 0.5 * (part.from + part.to);
+        for (from, to) in [(part.from, centre), (centre, part.to)] {
+            let half = Part {
+                from,
+                to,
+                first: part.first,
+                depth: part.depth + 1,
+            };
+            self.part(functions, half, visit)?;
+        }
+        ControlFlow::Continue(())
     }
 
     /// Adds the places of a function between the expansion point and an end, as pairs of times in the order from the point.
