@@ -4,12 +4,14 @@
 
 use super::effect::{Effect, Stretch};
 use super::forcing::At;
+use super::remainders::Remainders;
 use crate::options::Tolerances;
 use crate::problem::Problem;
 use crate::stages::same_branches;
 use crate::tolerances::{FEATURE, FEATURE_DISCS};
 use crate::trajectory::shift;
 use daelight_expr::{Disc, Interval, Jet, JetEvaluator, PlainJet, Register};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -80,6 +82,8 @@ pub(crate) struct Features<'p> {
     values: Jet,
     ranges: PlainJet<Interval>,
     discs: PlainJet<Disc>,
+    /// What bounds the remainders of all operations, once that was asked.
+    remainders: Option<Remainders>,
     same_branch: Vec<Option<usize>>,
     n_slots: usize,
     rows: Vec<f64>,
@@ -166,6 +170,7 @@ impl<'p> Features<'p> {
             values,
             ranges,
             discs,
+            remainders: None,
             n_slots,
             rows: Vec::new(),
             beside: Vec::new(),
@@ -192,6 +197,9 @@ impl<'p> Features<'p> {
         fill(self.values.inputs_mut().parameters_mut());
         fill(self.ranges.inputs_mut().parameters_mut());
         fill(self.discs.inputs_mut().parameters_mut());
+        if let Some(remainders) = &mut self.remainders {
+            remainders.set_parameters(parameters);
+        }
     }
 
     /// The step, up to h, on which no operation does what the polynomial does not know.
@@ -235,7 +243,7 @@ impl<'p> Features<'p> {
         if self.confirmed_by == ConfirmedBy::Value && self.is_uneven(at, tolerances, &part) {
             return Some(0.5 * h);
         }
-        if self.confirmed_by == ConfirmedBy::Defect && self.is_known(at, h) {
+        if self.confirmed_by == ConfirmedBy::Defect && self.is_known(at, tolerances, &part) {
             return None;
         }
         // Breadth first: where ranges are too wide to say anything all parts of the step are looked at alike.
@@ -254,8 +262,10 @@ impl<'p> Features<'p> {
         None
     }
 
-    /// Whether the series of all operations leave out less on a step than they vary by, by Cauchy's estimate on a disc of times, (R7).
-    fn is_known(&mut self, at: &At<'_>, h: f64) -> bool {
+    /// Whether the series of all operations leave out less on a step than they vary by: by Cauchy's estimate on a disc of times, (R7), or by
+    /// what their coefficients satisfy, (R32).
+    fn is_known(&mut self, at: &mut At<'_>, tolerances: &Tolerances, step: &Part) -> bool {
+        let h = step.to;
         let n = self.problem.n();
         let n_rows = at.series.len() / n;
         // The middle counts too: what is even has the same value at both ends. It counts here alone: (R8) asks whether it is a feature.
@@ -265,7 +275,12 @@ impl<'p> Features<'p> {
         if !has_middle {
             return false;
         }
-        let n_known = (n_rows - self.n_slots) as i32;
+        self.is_known_by_discs(at, h, &seen)
+            || self.is_known_by_remainders(at, tolerances, step, &seen)
+    }
+
+    fn is_known_by_discs(&mut self, at: &At<'_>, h: f64, seen: &[Interval]) -> bool {
+        let n_known = (at.series.len() / self.problem.n() - self.n_slots) as i32;
         // Where all operations are known, so are their sums.
         let n_operations = self.n_operations;
         FEATURE_DISCS.into_iter().any(|times| {
@@ -280,6 +295,42 @@ impl<'p> Features<'p> {
                         let rest = self.discs.register(node, 0).radius() * left;
                         *is_idle || rest <= FEATURE * width(*seen)
                     })
+        })
+    }
+
+    fn is_known_by_remainders(
+        &mut self,
+        at: &mut At<'_>,
+        tolerances: &Tolerances,
+        step: &Part,
+        seen: &[Interval],
+    ) -> bool {
+        let n = self.problem.n();
+        let order = at.series.len() / n - self.n_slots;
+        let held = self.remainders.take().filter(|held| held.order() == order);
+        let remainders = self.remainders.insert(held.unwrap_or_else(|| {
+            let mut fresh = Remainders::new(self.problem.plain_tape(), order);
+            fresh.set_parameters(self.values.inputs().parameters());
+            fresh
+        }));
+        let sides = self.same_branch.iter().enumerate();
+        remainders
+            .hold(sides.filter_map(|(branch, same)| Some((branch, *at.sides.get((*same)?)?))));
+        if !remainders.bound(at.time, at.series, step.to) {
+            return false;
+        }
+        let nodes = self.nodes[..self.n_operations].iter().zip(&self.is_idle);
+        let at_work = nodes.zip(seen).filter(|((_, is_idle), _)| !**is_idle);
+        let left = at_work.map(|((&node, _), seen)| ((node, remainders.left(node)), seen));
+        let beyond = left.filter(|((_, left), seen)| {
+            let most = FEATURE * width(**seen);
+            left.partial_cmp(&most).is_none_or(Ordering::is_gt)
+        });
+        let beyond: Vec<_> = beyond.map(|(left, _)| left).collect();
+        // What is left of two operations might make up for each other.
+        beyond.iter().all(|change| {
+            let change = std::slice::from_ref(change);
+            !self.matter(at, tolerances, change, step)
         })
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod enclosed;
 pub(crate) mod features;
 pub(crate) mod forcing;
 mod isolate;
+mod remainders;
 pub(crate) mod rooted;
 mod scan;
 pub(crate) mod sides;
