@@ -264,7 +264,7 @@ impl<const W: usize> Known<W> {
                 Value::Root(a) => at(a).map(|disc| disc.unary(UnaryOp::Sqrt)),
                 Value::Unary(op, a) => at(a).map(|disc| disc.unary(op)),
             };
-            self.discs[step.row] = found.clean();
+            self.discs[step.place()] = found.clean();
         }
     }
 
@@ -273,7 +273,7 @@ impl<const W: usize> Known<W> {
     fn serves(&self, left: f64) -> [bool; W] {
         let mut doubt = Pack::ZERO;
         for root in 0..self.program.n_roots() {
-            let Discs { centre, radius } = self.discs[self.program.root_row(root)];
+            let Discs { centre, radius } = self.discs[self.program.root_place(root)];
             doubt += centre * 0.0 + radius * 0.0;
         }
         let mut serves = [true; W];

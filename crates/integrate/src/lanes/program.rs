@@ -23,30 +23,43 @@ pub(super) enum Value {
     Unary(UnaryOp, usize),
 }
 
-/// How coefficients above order 0 follow; numbers are places of the rows of registers.
+/// Where the coefficients of a register are: order 0 first, then all others, or the newest one alone where no later stage reads them.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    first: usize,
+    last: usize,
+}
+
+impl Row {
+    #[inline(always)]
+    fn at(self, order: usize) -> usize {
+        (self.first + order).min(self.last)
+    }
+}
+
+/// How coefficients above order 0 follow.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Resting,
     Variable { index: usize, derivative: usize },
     Time,
-    Neg(usize),
-    Add(usize, usize),
-    Sub(usize, usize),
-    Scale(usize, usize),
-    Over(usize, usize),
-    Product(usize, usize),
-    Square(usize),
-    Quotient(usize, usize),
-    Reciprocal(usize),
-    Root(usize),
-    SlopeProduct(usize, usize, bool),
-    SlopeQuotient(usize, usize, f64),
+    Neg(Row),
+    Add(Row, Row),
+    Sub(Row, Row),
+    Scale(Row, Row),
+    Over(Row, Row),
+    Product(Row, Row),
+    Square(Row),
+    Quotient(Row, Row),
+    Reciprocal(Row),
+    Root(Row),
+    SlopeProduct(Row, Row, bool),
+    SlopeQuotient(Row, Row, f64),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// The place of its row.
-    pub row: usize,
+    row: Row,
     lead: usize,
     pub value: Value,
     rule: Rule,
@@ -55,7 +68,7 @@ pub(super) struct Step {
 /// A register whose newest coefficient is corrected once those of the variables are known, (31).
 #[derive(Clone, Copy, Debug)]
 struct Follower {
-    row: usize,
+    row: Row,
     lead: usize,
     rule: Rule,
     /// Places of the changes of its operands, and which of them have an effect.
@@ -69,15 +82,17 @@ struct Follower {
 pub(super) struct Program {
     n_variables: usize,
     pub n_registers: usize,
-    /// Coefficients of a register.
+    /// Coefficients of a register that later stages read.
     stride: usize,
+    rows: Vec<Row>,
+    n_numbers: usize,
     /// (order + 1) ... (order + derivative), `[derivative][order]`.
     rising: Vec<f64>,
     pub steps: Vec<Step>,
     followers: Vec<Follower>,
     /// Rows and leads of the roots.
-    roots: Vec<(usize, usize)>,
-    /// What follows from the parameters alone.
+    roots: Vec<(Row, usize)>,
+    /// What follows from the parameters alone, by register.
     pub resting: Vec<(usize, Operation)>,
 }
 
@@ -91,6 +106,25 @@ pub(super) struct Room<const W: usize> {
     resting: Vec<f64>,
 }
 
+/// The rows of all registers for coefficients up to an order: two orders are enough where no other stage reads them.
+fn rows(tape: &Tape, order: usize) -> Vec<Row> {
+    let mut is_kept = tape.read_later();
+    for root in 0..tape.n_roots() {
+        let register = tape.root(root);
+        is_kept[register.index()] |= tape.lead(register) != tape.root_lead(root);
+    }
+    let mut first = 0;
+    let row = |is_kept: bool| {
+        let n_orders = if is_kept { order + 1 } else { 2.min(order + 1) };
+        first += n_orders;
+        Row {
+            first: first - n_orders,
+            last: first - 1,
+        }
+    };
+    is_kept.into_iter().map(row).collect()
+}
+
 /// (order + 1) ... (order + derivative).
 fn rising(order: usize, derivative: usize) -> f64 {
     (order + 1..=order + derivative)
@@ -98,38 +132,46 @@ fn rising(order: usize, derivative: usize) -> f64 {
         .product()
 }
 
+impl Step {
+    /// Where its value is.
+    #[inline(always)]
+    pub fn place(&self) -> usize {
+        self.row.first
+    }
+}
+
 impl Program {
     /// Prepares a tape for coefficients up to an order; `None` if it has branches, general powers or signals.
     pub fn new(tape: &Tape, order: usize) -> Option<Self> {
         let stride = order + 1;
         let registers: Vec<Register> = (0..tape.n_registers()).map(|r| tape.register(r)).collect();
+        let rows = rows(tape, order);
         let mut steps = Vec::new();
         let mut resting = Vec::new();
         for &register in &registers {
-            let row = register.index() * stride;
             let operation = tape.value_of(register);
             if let Operation::Input(Slot::Signal { .. }) = operation {
                 return None;
             }
-            let rule = rule_of(tape.recurrence(register)?, stride)?;
+            let rule = rule_of(tape.recurrence(register)?, &rows)?;
             if matches!(rule, Rule::Resting) {
-                resting.push((row, operation));
+                resting.push((register.index(), operation));
                 continue;
             }
             if order == 0 && tape.operation(register).is_none() {
                 continue;
             }
             steps.push(Step {
-                row,
+                row: rows[register.index()],
                 lead: tape.lead(register),
-                value: value_of(operation, stride, tape.n_variables())?,
+                value: value_of(operation, &rows, tape.n_variables())?,
                 rule,
             });
         }
         if tape.branches().len() > 0 {
             return None;
         }
-        let root = |root: usize| (tape.root(root).index() * stride, tape.root_lead(root));
+        let root = |root: usize| (rows[tape.root(root).index()], tape.root_lead(root));
         Some(Self {
             n_variables: tape.n_variables(),
             n_registers: registers.len(),
@@ -139,18 +181,20 @@ impl Program {
                 .collect(),
             steps,
             followers: if order > 0 {
-                followers(tape, stride)?
+                followers(tape, &rows)?
             } else {
                 Vec::new()
             },
             roots: (0..tape.n_roots()).map(root).collect(),
             resting,
+            n_numbers: rows.last().map_or(0, |row| row.last + 1),
+            rows,
         })
     }
 
     pub fn room<const W: usize>(&self) -> Room<W> {
         Room {
-            rows: vec![Pack::ZERO; self.n_registers * self.stride],
+            rows: vec![Pack::ZERO; self.n_numbers],
             slopes: vec![[Pack::ZERO; 2]; self.followers.len()],
             moved: vec![Pack::ZERO; self.followers.len()],
             resting: vec![0.0; self.n_registers],
@@ -165,7 +209,7 @@ impl Program {
         parameters: &[f64],
     ) {
         let values = &mut room.resting;
-        for &(row, operation) in &self.resting {
+        for &(index, operation) in &self.resting {
             let at = |register: Register| values[register.index()];
             let value = match operation {
                 Operation::Constant(x) => x,
@@ -178,26 +222,26 @@ impl Program {
                 Operation::Select(a, b, c) => at(if at(a) == 0.0 { c } else { b }),
             };
             let value = if value.is_finite() { value } else { f64::NAN };
-            values[row / self.stride] = value;
-            room.rows[row][lane] = value;
+            values[index] = value;
+            room.rows[self.rows[index].first][lane] = value;
         }
     }
 
     /// The value of a root at order 0.
     #[inline(always)]
     pub fn root<'r, const W: usize>(&self, room: &'r Room<W>, root: usize) -> &'r Pack<W> {
-        &room.rows[self.roots[root].0]
+        &room.rows[self.roots[root].0.first]
     }
 
     /// The value of a register at order 0.
     #[inline(always)]
     pub fn register<'r, const W: usize>(&self, room: &'r Room<W>, register: usize) -> &'r Pack<W> {
-        &room.rows[register * self.stride]
+        &room.rows[self.rows[register].first]
     }
 
-    /// The place of the row of a root.
-    pub fn root_row(&self, root: usize) -> usize {
-        self.roots[root].0
+    /// The place of the value of a root.
+    pub fn root_place(&self, root: usize) -> usize {
+        self.roots[root].0.first
     }
 
     /// Number of roots.
@@ -216,7 +260,7 @@ impl Program {
         for step in &self.steps {
             let value = value(step.value, &room.rows, time, coefficients);
             if !matches!(step.value, Value::Known) {
-                room.rows[step.row] = value;
+                room.rows[step.place()] = value;
             }
         }
     }
@@ -240,11 +284,11 @@ impl Program {
             } else {
                 coefficient(self, step, order, &room.rows, coefficients)
             };
-            room.rows[step.row + order] = found;
+            room.rows[step.row.at(order)] = found;
         }
         for (into, &(row, lead)) in roots.iter_mut().zip(&self.roots) {
             *into = match usize::try_from(stage + lead as i32) {
-                Ok(order) => room.rows[row + order],
+                Ok(order) => room.rows[row.at(order)],
                 Err(_) => Pack::ZERO,
             };
         }
@@ -268,7 +312,7 @@ impl Program {
     ) {
         for (at, follower) in self.followers.iter().enumerate() {
             let order = stage + follower.lead;
-            let place = &mut room.rows[follower.row + order];
+            let place = &mut room.rows[follower.row.at(order)];
             if let Rule::Variable { index, derivative } = follower.rule {
                 let new = coefficients[(order + derivative) * self.n_variables + index]
                     * self.rising[derivative * self.stride + order];
@@ -290,8 +334,8 @@ impl Program {
 }
 
 /// What a register holds at order 0; `None` for what runs side by side do not do.
-fn value_of(operation: Operation, stride: usize, n_variables: usize) -> Option<Value> {
-    let at = |register: Register| register.index() * stride;
+fn value_of(operation: Operation, rows: &[Row], n_variables: usize) -> Option<Value> {
+    let at = |register: Register| rows[register.index()].first;
     Some(match operation {
         Operation::Constant(_) | Operation::Input(Slot::Parameter(_)) => Value::Known,
         Operation::Input(Slot::Variable { index, order }) => Value::Variable(
@@ -311,8 +355,8 @@ fn value_of(operation: Operation, stride: usize, n_variables: usize) -> Option<V
     })
 }
 
-fn rule_of(recurrence: Recurrence, stride: usize) -> Option<Rule> {
-    let at = |register: Register| register.index() * stride;
+fn rule_of(recurrence: Recurrence, rows: &[Row]) -> Option<Rule> {
+    let at = |register: Register| rows[register.index()];
     Some(match recurrence {
         Recurrence::Resting => Rule::Resting,
         Recurrence::Input(Slot::Variable { index, order }) => Rule::Variable {
@@ -340,7 +384,7 @@ fn rule_of(recurrence: Recurrence, stride: usize) -> Option<Rule> {
     })
 }
 
-fn followers(tape: &Tape, stride: usize) -> Option<Vec<Follower>> {
+fn followers(tape: &Tape, rows: &[Row]) -> Option<Vec<Follower>> {
     let remembered = tape.remembered();
     let place = |operand: Option<Register>| {
         operand.and_then(|operand| remembered.binary_search(&operand).ok())
@@ -355,9 +399,9 @@ fn followers(tape: &Tape, stride: usize) -> Option<Vec<Follower>> {
             _ => false,
         };
         Some(Follower {
-            row: register.index() * stride,
+            row: rows[register.index()],
             lead: tape.lead(register),
-            rule: rule_of(recurrence, stride)?,
+            rule: rule_of(recurrence, rows)?,
             operands: tape.top_operands(register).map(place),
             is_double,
         })
@@ -457,7 +501,7 @@ fn coefficient<const W: usize>(
     rows: &[Pack<W>],
     coefficients: &[Pack<W>],
 ) -> Pack<W> {
-    let own = step.row;
+    let own = step.row.first;
     match step.rule {
         Rule::Resting => Pack::ZERO,
         Rule::Variable { index, derivative } => {
@@ -465,24 +509,26 @@ fn coefficient<const W: usize>(
             coefficients[(k + derivative) * program.n_variables + index] * factor
         }
         Rule::Time => Pack::all(f64::from(u8::from(k == 1))),
-        Rule::Neg(a) => -rows[a + k],
-        Rule::Add(a, b) => rows[a + k] + rows[b + k],
-        Rule::Sub(a, b) => rows[a + k] - rows[b + k],
-        Rule::Scale(a, b) => rows[a + k] * rows[b],
-        Rule::Over(a, b) => rows[a + k] / rows[b],
-        Rule::Product(a, b) => dot(rows, (a, b), (0, k), k),
-        Rule::Square(a) => squares(rows, a, 0, k),
-        Rule::Quotient(a, b) => (rows[a + k] - dot(rows, (b, own), (1, k), k)) / rows[b],
-        Rule::Reciprocal(a) => (Pack::ZERO - dot(rows, (a, own), (1, k), k)) / rows[a],
-        Rule::Root(a) => (rows[a + k] - squares(rows, own, 1, k)) / (rows[own] * 2.0),
+        Rule::Neg(a) => -rows[a.at(k)],
+        Rule::Add(a, b) => rows[a.at(k)] + rows[b.at(k)],
+        Rule::Sub(a, b) => rows[a.at(k)] - rows[b.at(k)],
+        Rule::Scale(a, b) => rows[a.at(k)] * rows[b.first],
+        Rule::Over(a, b) => rows[a.at(k)] / rows[b.first],
+        Rule::Product(a, b) => dot(rows, (a.first, b.first), (0, k), k),
+        Rule::Square(a) => squares(rows, a.first, 0, k),
+        Rule::Quotient(a, b) => {
+            (rows[a.at(k)] - dot(rows, (b.first, own), (1, k), k)) / rows[b.first]
+        }
+        Rule::Reciprocal(a) => (Pack::ZERO - dot(rows, (a.first, own), (1, k), k)) / rows[a.first],
+        Rule::Root(a) => (rows[a.at(k)] - squares(rows, own, 1, k)) / (rows[own] * 2.0),
         Rule::SlopeProduct(x, slope, negative) => {
-            let sum = slope_dot(rows, (x, slope), k, k);
+            let sum = slope_dot(rows, (x.first, slope.first), k, k);
             let signed = if negative { -sum } else { sum };
             signed / Pack::all(k as f64)
         }
         Rule::SlopeQuotient(x, divisor, factor) => {
-            let rest = slope_dot(rows, (own, divisor), k - 1, k) / Pack::all(k as f64);
-            (rows[x + k] * factor - rest) / rows[divisor]
+            let rest = slope_dot(rows, (own, divisor.first), k - 1, k) / Pack::all(k as f64);
+            (rows[x.at(k)] * factor - rest) / rows[divisor.first]
         }
     }
 }
@@ -492,25 +538,27 @@ fn coefficient<const W: usize>(
 fn slopes<const W: usize>(follower: &Follower, rows: &[Pack<W>]) -> [Pack<W>; 2] {
     let one = Pack::all(1.0);
     let twice = follower.is_double;
-    let own = rows[follower.row];
+    let own = rows[follower.row.first];
     match follower.rule {
         Rule::Resting | Rule::Variable { .. } | Rule::Time => [Pack::ZERO; 2],
         Rule::Neg(_) => [-one, Pack::ZERO],
         Rule::Add(..) => [if twice { Pack::all(2.0) } else { one }, one],
         Rule::Sub(..) => [if twice { Pack::ZERO } else { one }, -one],
-        Rule::Scale(_, b) => [rows[b], Pack::ZERO],
-        Rule::Over(_, b) => [one / rows[b], Pack::ZERO],
-        Rule::Product(a, _) if twice => [rows[a] + rows[a], Pack::ZERO],
-        Rule::Product(a, b) => [rows[b], rows[a]],
-        Rule::Square(a) => [rows[a] * 2.0, Pack::ZERO],
-        Rule::Quotient(_, b) if twice => [(one - own) / rows[b], Pack::ZERO],
-        Rule::Quotient(_, b) => [one / rows[b], -own / rows[b]],
-        Rule::Reciprocal(a) => [-own / rows[a], Pack::ZERO],
+        Rule::Scale(_, b) => [rows[b.first], Pack::ZERO],
+        Rule::Over(_, b) => [one / rows[b.first], Pack::ZERO],
+        Rule::Product(a, _) if twice => [rows[a.first] + rows[a.first], Pack::ZERO],
+        Rule::Product(a, b) => [rows[b.first], rows[a.first]],
+        Rule::Square(a) => [rows[a.first] * 2.0, Pack::ZERO],
+        Rule::Quotient(_, b) if twice => [(one - own) / rows[b.first], Pack::ZERO],
+        Rule::Quotient(_, b) => [one / rows[b.first], -own / rows[b.first]],
+        Rule::Reciprocal(a) => [-own / rows[a.first], Pack::ZERO],
         Rule::Root(_) => [one / (own * 2.0), Pack::ZERO],
         Rule::SlopeProduct(_, slope, negative) => {
-            let slope = rows[slope];
+            let slope = rows[slope.first];
             [if negative { -slope } else { slope }, Pack::ZERO]
         }
-        Rule::SlopeQuotient(_, divisor, factor) => [Pack::all(factor) / rows[divisor], Pack::ZERO],
+        Rule::SlopeQuotient(_, divisor, factor) => {
+            [Pack::all(factor) / rows[divisor.first], Pack::ZERO]
+        }
     }
 }
