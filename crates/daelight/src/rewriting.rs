@@ -5,6 +5,7 @@
 
 use crate::observe::WayBack;
 use crate::solve::START_ORDER;
+use crate::tolerances::FACTOR_VANISHES;
 use daelight_analysis::System;
 use daelight_analysis::initial::Request;
 use daelight_analysis::judgement::{Judgement, PointVerdict};
@@ -19,9 +20,6 @@ const SAME_CONDITION: f64 = 1e3;
 /// How long to find out whether the model is singular where its rewritten equations are.
 const REGULARITY_BUDGET: Duration = Duration::from_secs(5);
 
-/// A factor of the rewriting below this part of its greatest value along the run vanishes.
-const VANISHES: f64 = 1e-4;
-
 /// Times at which the factors are looked at along a run.
 const N_SAMPLES: usize = 16;
 
@@ -33,6 +31,17 @@ const MAX_TOLD: usize = 3;
 
 /// Singular times of two runs that differ by less, in units of the time, are the same.
 const SAME_TIME: f64 = 1e-5;
+
+/// What the factors of a rewriting do at a point of a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Factors {
+    /// All keep away from zero, there and along the run, far more than an error of the time explains.
+    Stay,
+    /// None is zero there.
+    Fall,
+    /// One vanishes, or has no value.
+    Vanish,
+}
 
 /// Whose singular point it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -197,9 +206,9 @@ impl<'a> Judge<'a> {
 
     /// Whose a singular point is.
     ///
-    /// A singular time is known to some digits only, and beside a singularity of the model there are regular points, but badly
-    /// conditioned ones: a regular model must be conditioned about as well as at the start. Where that does not decide, a
-    /// rewriting whose factors do not vanish is as good as the model.
+    /// A rewriting whose factors stay away from zero is as good as the model. Otherwise a singular time is known to some digits only, and
+    /// beside a singularity of the model there are regular points, but badly conditioned ones: a regular model must be conditioned
+    /// about as well as at the start.
     fn owner(&mut self, trajectory: &Trajectory, time: f64) -> Owner {
         if self.confirmed.contains(&time) {
             return Owner::Model;
@@ -208,6 +217,10 @@ impl<'a> Judge<'a> {
         let Some((begin, _)) = trajectory.span().filter(|_| self.n_judged <= MAX_JUDGED) else {
             return Owner::Unknown;
         };
+        let factors = self.factors(trajectory, time);
+        if factors == Factors::Stay {
+            return Owner::Model;
+        }
         match self.verdict(trajectory, time) {
             Some((PointVerdict::Singular { .. }, _)) => return Owner::Model,
             Some((PointVerdict::Regular, here)) => {
@@ -224,9 +237,9 @@ impl<'a> Judge<'a> {
             }
             _ => {}
         }
-        match self.factor_vanishes(trajectory, time) {
-            true => Owner::Unknown,
-            false => Owner::Model,
+        match factors {
+            Factors::Vanish => Owner::Unknown,
+            Factors::Fall | Factors::Stay => Owner::Model,
         }
     }
 
@@ -250,25 +263,40 @@ impl<'a> Judge<'a> {
         Some((judgement.verdict, condition))
     }
 
-    /// Whether a factor of the rewriting vanishes, or has no value, at a time of the run.
-    fn factor_vanishes(&self, trajectory: &Trajectory, time: f64) -> bool {
+    /// What the factors of the rewriting do at a time of the run.
+    fn factors(&self, trajectory: &Trajectory, time: f64) -> Factors {
         let Some((begin, end)) = trajectory.span() else {
-            return true;
+            return Factors::Vanish;
         };
-        let here = self.factors(trajectory, time);
-        let mut greatest = vec![0.0; here.len()];
+        let here = self.factors_at(trajectory, time);
+        let (mut least, mut greatest) = (here.clone(), here.clone());
+        let mut has_values = true;
         for k in 0..=N_SAMPLES {
             let time = begin + (end - begin) * k as f64 / N_SAMPLES as f64;
-            for (greatest, value) in greatest.iter_mut().zip(self.factors(trajectory, time)) {
-                *greatest = f64::max(*greatest, value.abs());
+            let values = self.factors_at(trajectory, time);
+            for (which, value) in values.into_iter().enumerate() {
+                has_values &= value.is_finite();
+                least[which] = least[which].min(value);
+                greatest[which] = greatest[which].max(value);
             }
         }
-        let mut factors = here.iter().zip(&greatest);
-        factors.any(|(value, greatest)| value.is_nan() || value.abs() <= VANISHES * greatest)
+        let factors = here.iter().zip(least.iter().zip(&greatest));
+        let each = factors.map(|(here, (least, greatest))| {
+            let most = greatest.max(-least);
+            // One that falls evenly to zero has one part of so many left at the last sample before; what is not a number vanishes.
+            let least = N_SAMPLES as f64 * least.max(-greatest);
+            let stays = has_values && least >= 2.0 * most;
+            match here.abs() > FACTOR_VANISHES * most {
+                true if stays => Factors::Stay,
+                true => Factors::Fall,
+                false => Factors::Vanish,
+            }
+        });
+        each.max().unwrap_or(Factors::Stay)
     }
 
     /// Values of the factors at a time that may lie a little beyond the end.
-    fn factors(&self, trajectory: &Trajectory, time: f64) -> Vec<f64> {
+    fn factors_at(&self, trajectory: &Trajectory, time: f64) -> Vec<f64> {
         let n = trajectory.n();
         let roots: Vec<_> = self.repaired.suspects().iter().map(|s| s.expr).collect();
         let equations = self.repaired.equations();

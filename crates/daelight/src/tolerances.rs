@@ -10,3 +10,7 @@ pub(crate) const SLIGHT: f64 = 1e-3;
 
 /// The relative tolerance of a run where neither options nor the model give one.
 pub(crate) const RTOL: f64 = 1e-8;
+
+/// A factor of rewritten equations that is below this part of its greatest value along the run, at a singular point of theirs, vanishes
+/// there: what rounding and the time of the point leave of a zero.
+pub(crate) const FACTOR_VANISHES: f64 = 1e-4;
