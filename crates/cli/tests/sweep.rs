@@ -283,7 +283,7 @@ const MIXED: [(&str, &[&str], f64, usize); 12] = [
     ("spring-mass", &["m=0.2:3", "k=1:50"], 0.5, 40),
     ("akzo-nobel", &["k1=5:40"], 20.0, 4),
     ("cart-pendulum", &["m=0.2:2", "L=0.3:2"], 0.5, 10),
-    ("robotic-arm-general", &["l2=0.3:1.1"], 1.0, 4),
+    ("robotic-arm-general", &["l2=0.3:1.1"], 1.0, 12),
     // A switch at a time that depends on the point, or none.
     (
         "model M parameter Real p = 1; Real x(start = 0, fixed = true); equation der(x) = if x < p then 1 else -x; end M;",

@@ -135,13 +135,18 @@ impl<'a> Finder<'a> {
     ) -> Result<ConsistentPoint, NoPoint> {
         self.pin(&[]);
         let mut search = Search::new(self, request, Instant::now() + request.budget);
-        let n_orders = jet.n_orders().min(search.jet.n_orders());
-        for unknown in 0..jet.n_unknowns() {
-            for order in 1..n_orders {
-                search.jet.set(unknown, order, jet.get(unknown, order));
-            }
-        }
+        search.take(jet);
         search.run()
+    }
+
+    /// A consistent jet of fewer orders, whose values the request guesses, with coefficients up to its order; `None` where they are not
+    /// found at once.
+    pub fn deepened(&mut self, request: &Request, jet: &TaylorJet) -> Option<ConsistentPoint> {
+        self.pin(&[]);
+        let mut search = Search::new(self, request, Instant::now() + request.budget);
+        search.take(jet);
+        (search.holds_values, search.at_once) = (true, true);
+        search.run_as_given().ok()
     }
 
     /// Keeps branches on sides; others follow the values.

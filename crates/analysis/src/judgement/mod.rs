@@ -92,7 +92,7 @@ fn at_point(
     offsets: Option<StageOffsets<'_>>,
     index: usize,
     request: &Request,
-    deadline: Instant,
+    (deadline, ended): (Instant, Option<&NoPoint>),
 ) -> (
     Request,
     Result<ConsistentPoint, NoPoint>,
@@ -100,8 +100,12 @@ fn at_point(
 ) {
     // The reduction needs two orders more than the strangeness index, and one more shows that ranks stay.
     let mut request = request.clone();
-    request.order = request.order.max(index + 3).clamp(5, MAX_ORDER);
-    let mut point = consistent_point(system, offsets, &request);
+    let asked = request.order;
+    request.order = asked.max(index + 3).clamp(5, MAX_ORDER);
+    let mut point = match ended {
+        Some(end) if request.order == asked => Err(end.clone()),
+        _ => consistent_point(system, offsets, &request),
+    };
     let mut numerical = numerical_part(system, &point, &request, deadline);
     while let Ok(part) = &numerical
         && let IndexVerdict::Unknown {
@@ -137,7 +141,16 @@ impl<'a> Judgement<'a> {
     ///
     /// The budget of the request bounds all of the work, not the search for the point alone.
     pub fn new(system: &'a System, request: &Request) -> Self {
+        Self::after(system, request, None)
+    }
+
+    /// The same where [`consistent_start`](crate::initial::consistent_start) was asked for the same point, and ended so.
+    pub fn after(system: &'a System, request: &Request, ended: Option<&NoPoint>) -> Self {
         let deadline = Instant::now() + request.budget;
+        let is_told = |end: &&NoPoint| {
+            system.model().homotopy.is_none() && !matches!(end, NoPoint::Budget { .. })
+        };
+        let ended = ended.filter(is_told);
         let equations = system.equations();
         let (m, n) = (equations.n_equations(), equations.n_unknowns());
         let structure = (m == n).then(|| system.structure().cloned().map_err(Clone::clone));
@@ -147,7 +160,8 @@ impl<'a> Judgement<'a> {
         };
         let dae = system.dae();
         let offsets = dae.sound().map(StageOffsets::of);
-        let (request, point, mut numerical) = at_point(system, offsets, index, request, deadline);
+        let (request, point, mut numerical) =
+            at_point(system, offsets, index, request, (deadline, ended));
         let found = numerical.as_ref().ok().filter(|_| point.is_ok());
         let dof = found.and_then(NumericalPart::degrees_of_freedom);
         let structural = structure.map(|structure| {

@@ -120,16 +120,28 @@ impl Passport {
 
     /// Shows what was decided, with hidden constraints and loci.
     pub fn of(mut judgement: Judgement<'_>) -> Self {
-        let system = judgement.system;
+        let (system, deadline) = (judgement.system, judgement.deadline);
         let determinants = judgement.determinants.take();
         let (mut hidden, mut loci, mut blocks) = (Vec::new(), Vec::new(), None);
         if let Some(source) = judgement.source() {
-            let found = determinants
-                .unwrap_or_else(|| Determinants::new(system, &source, judgement.deadline));
+            let found =
+                determinants.unwrap_or_else(|| Determinants::new(system, &source, deadline));
             loci = loci_beside(&judgement, &source, &found.blocks);
             hidden = constraints_behind(system, &source, judgement.n_differentiations);
             blocks = Some(Arc::new(found.blocks));
         }
+        let plain = Self::without_formulas(judgement);
+        Self {
+            hidden,
+            loci,
+            blocks,
+            budget_reached: Instant::now() > deadline,
+            ..plain
+        }
+    }
+
+    /// Shows what was decided, without hidden constraints and loci, which may take longer than all the rest: for measures.
+    pub fn without_formulas(judgement: Judgement<'_>) -> Self {
         let Judgement {
             request,
             deadline,
@@ -147,9 +159,9 @@ impl Passport {
             point,
             structural,
             numerical,
-            hidden,
-            loci,
-            blocks,
+            hidden: Vec::new(),
+            loci: Vec::new(),
+            blocks: None,
             linear: linear.map(|mut linear| {
                 let (time, order) = (request.time, request.order);
                 LinearPart::new(&mut linear, time, &verdict, order, has_conditions)

@@ -167,11 +167,29 @@ const SHARP_MOVE: f64 = 1e-8;
 
 /// Finds the start of a system.
 pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
+    find_start_after(system, request, None)
+}
+
+/// The same where [`consistent_start`](crate::initial::consistent_start) was asked for the same point, and ended so.
+pub fn find_start_after(
+    system: &System,
+    request: &StartRequest,
+    ended: Option<&NoPoint>,
+) -> Outcome {
+    let structure = system.dae().sound();
+    // With conditions, or with orders that a structure asks for, the search here is another one.
+    let is_same = structure.is_none()
+        && request.conditions.is_empty()
+        && request.order > 0
+        && system.model().homotopy.is_none();
+    let is_end =
+        |end: &&NoPoint| matches!(end, NoPoint::Stalled { residual, .. } if *residual > FAR_OFF);
     let search = Search {
         system,
-        structure: system.dae().sound(),
+        structure,
         request,
         deadline: Instant::now() + request.budget,
+        ended: ended.filter(|_| is_same).filter(is_end),
     };
     match search.at(request.time, &request.guess, Strictness::Usual) {
         Outcome::Singular(singular) if request.nearest_regular => match search.nearest_regular() {
@@ -230,6 +248,7 @@ pub fn singular_at(
         structure: system.dae().sound(),
         request: &wanted,
         deadline: Instant::now() + request.budget,
+        ended: None,
     };
     let (mut finder, _) = search.finder(request.time, &request.guess);
     search.singular(&mut finder, request, jet, Strictness::Usual)
@@ -270,9 +289,17 @@ struct Search<'s> {
     structure: Option<&'s Structure>,
     request: &'s StartRequest,
     deadline: Instant,
+    /// How the search for the point as it was asked for is known to end.
+    ended: Option<&'s NoPoint>,
 }
 
 impl Search<'_> {
+    /// How a search from a guess is known to end.
+    fn known_end(&self, time: f64, guess: &[f64]) -> Option<&NoPoint> {
+        let is_asked = time == self.request.time && guess == self.request.guess;
+        self.ended.filter(|_| is_asked && self.structure.is_none())
+    }
+
     fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
@@ -328,7 +355,10 @@ impl Search<'_> {
             return (finder, request);
         }
         let mut finder = Finder::new(self.system, None, time, wanted + MAX_EXTRA);
-        request.order = self.settled_order(&mut finder, &request, wanted);
+        request.order = match self.known_end(time, guess) {
+            Some(_) => wanted,
+            None => self.settled_order(&mut finder, &request, wanted),
+        };
         (finder, request)
     }
 
@@ -366,10 +396,20 @@ impl Search<'_> {
             budget: self.remaining(),
             ..bare.clone()
         };
-        let point = match finder.closest(&request) {
+        let known = self.known_end(time, guess);
+        let found = match known {
+            Some(end) => Err(end.clone()),
+            None => finder.closest(&request),
+        };
+        // Rewritten equations were asked before such an end was told.
+        let rewritten = |finder: &mut Finder<'_>, end: &NoPoint| match known {
+            Some(_) => None,
+            None => self.by_rewriting(finder, &request, end),
+        };
+        let point = match found {
             Ok(point) => point,
             Err(first) if self.out_of_time() => return self.missing(&finder, first),
-            Err(first) => match self.by_rewriting(&mut finder, &request, &first) {
+            Err(first) => match rewritten(&mut finder, &first) {
                 Some(outcome) => return outcome,
                 None => match self.without_point(&mut finder, &request, bare, first) {
                     Ok(point) => point,

@@ -325,7 +325,7 @@ fn run_known(
     };
     let found = attempt.integrate(route);
     let request = in_time(&request, options, began);
-    let found = found.map_err(|error| no_start(system, &request, &point.jet, error))?;
+    let found = found.map_err(|error| no_start(system, (&request, options), &point.jet, error))?;
     let Attempt { wanted, scans, .. } = attempt;
     warnings.extend(found.warnings);
     let trajectory = &found.run.trajectory;

@@ -4,13 +4,15 @@ use super::{NoRun, START_ORDER, SolveOptions};
 use crate::analyze::{Place, request};
 use daelight_analysis::System;
 use daelight_analysis::initial::{
-    Closeness, ConsistentPoint, NoPoint, Request, SideChoice, StageOffsets, TaylorJet,
+    Closeness, ConsistentPoint, Finder, NoPoint, Request, SideChoice, StageOffsets, TaylorJet,
     consistent_point, consistent_start,
 };
 use daelight_analysis::judgement::{Judgement, PointVerdict};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::repair::Repaired;
-use daelight_analysis::start::{Others, Outcome, StartRequest, find_start, singular_at, violated};
+use daelight_analysis::start::{
+    Others, Outcome, StartRequest, find_start_after, singular_at, violated,
+};
 use daelight_integrate::StartError;
 use std::time::Instant;
 
@@ -71,17 +73,17 @@ pub(crate) fn start_point(
     }
     // Bounds, and values that are given twice, are weighed where `init` weighs them.
     let left = in_time(&request, options, began);
-    match (
-        find_start(system, &StartRequest::of(&left, Others::No)),
-        direct,
-    ) {
+    let known = direct.as_ref().err();
+    let wanted = StartRequest::of(&left, Others::No);
+    match (find_start_after(system, &wanted, known), &direct) {
         (Outcome::Found(start), _) => Ok((start.point, request)),
-        (_, Ok(point)) => Ok((point, request)),
+        (_, Ok(point)) => Ok((point.clone(), request)),
         (Outcome::Singular(singular), _) => Err(NoRun::SingularStart(Box::new(singular.passport))),
         _ => {
-            let judgement = Judgement::new(system, &in_time(&request, options, began));
+            let left = in_time(&request, options, began);
+            let judgement = Judgement::after(system, &left, known);
             let is_singular = matches!(judgement.verdict, PointVerdict::Singular { .. });
-            let passport = Box::new(Passport::of(judgement));
+            let passport = shown(judgement, options);
             Err(match is_singular {
                 true => NoRun::SingularStart(passport),
                 false => NoRun::NoStart(passport),
@@ -135,21 +137,28 @@ pub(crate) fn going_on(time: f64, jet: TaylorJet) -> (ConsistentPoint, Request) 
     (unchecked(time, jet), request)
 }
 
+/// What a model is where no run begins; nobody reads formulas of runs that are only measured.
+fn shown(judgement: Judgement<'_>, options: &SolveOptions) -> Box<Passport> {
+    Box::new(match options.unexplained {
+        true => Passport::without_formulas(judgement),
+        false => Passport::of(judgement),
+    })
+}
+
 /// Why a run could not begin: a singular start, if it is one.
 pub(super) fn no_start(
     system: &System,
-    request: &Request,
+    (request, options): (&Request, &SolveOptions),
     jet: &TaylorJet,
     error: StartError,
 ) -> NoRun {
     let judgement = Judgement::new(system, request);
-    let shown = |judgement| Box::new(Passport::of(judgement));
     if let PointVerdict::Singular { .. } = judgement.verdict {
-        return NoRun::SingularStart(shown(judgement));
+        return NoRun::SingularStart(shown(judgement, options));
     }
     let free = judgement.indices().map_or(0, |all| all.strangeness.n_free);
     if error == StartError::StructureFails && free > 0 {
-        return NoRun::Undetermined(shown(judgement));
+        return NoRun::Undetermined(shown(judgement, options));
     }
     match singular_at(system, request, jet) {
         Some(singular) if error == StartError::StructureFails => {
@@ -183,12 +192,21 @@ pub(super) fn deepened(
         let mut values = deeper.jet.values().iter().zip(point.jet.values());
         values.all(|(a, b)| (a - b).abs() <= SAME_POINT * b.abs().max(1.0))
     };
-    match consistent_point(system, None, &request) {
-        Ok(deeper) if is_same(&deeper) => ConsistentPoint {
+    // Lower orders hold; sides of switches are found by a search.
+    let mut finder = Finder::new(system, None, request.time, request.order);
+    let at_once = (point.pins.is_empty()).then(|| finder.deepened(&request, &point.jet));
+    let at_once = at_once.flatten().filter(is_same);
+    let searched = || {
+        consistent_point(system, None, &request)
+            .ok()
+            .filter(is_same)
+    };
+    match at_once.or_else(searched) {
+        Some(deeper) => ConsistentPoint {
             distance: point.distance,
             closeness: point.closeness,
             ..deeper
         },
-        _ => point,
+        None => point,
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Search<'f, 'a> {
     pub omitted: Vec<Row>,
     /// Whether the values stay as they are, and only higher coefficients are looked for.
     pub holds_values: bool,
+    /// Whether the rows of lower orders hold already, so that all are looked at together.
+    pub at_once: bool,
     /// The order in which the rows were solved.
     solved_in: Option<SolveOrder>,
 }
@@ -50,7 +52,18 @@ impl<'f, 'a> Search<'f, 'a> {
             order: request.order,
             omitted: Vec::new(),
             holds_values: false,
+            at_once: false,
             solved_in: None,
+        }
+    }
+
+    /// Begins with the coefficients of a jet of the first unknowns above their values.
+    pub fn take(&mut self, jet: &TaylorJet) {
+        let n_orders = jet.n_orders().min(self.jet.n_orders());
+        for unknown in 0..jet.n_unknowns() {
+            for order in 1..n_orders {
+                self.jet.set(unknown, order, jet.get(unknown, order));
+            }
         }
     }
 
@@ -231,7 +244,8 @@ impl<'f, 'a> Search<'f, 'a> {
             None => {
                 let n = self.jet.n_unknowns();
                 let mut all = Selection::default();
-                for order in 0..=self.request.order {
+                let lowest = if self.at_once { self.request.order } else { 0 };
+                for order in lowest..=self.request.order {
                     all = Selection::whole(self.finder.n_equations, n, order);
                     let array = &self.finder.array;
                     let reaches = |row: &&Row| match **row {
