@@ -1,6 +1,7 @@
-//! Roots whose arguments a condition keeps from being negative: `if h > 0 then sqrt(h) else 0`, `sign(x)*sqrt(abs(x))`.
+//! Roots whose arguments a condition keeps from being negative: `if h > 0 then sqrt(h) else 0`, `sign(x)*sqrt(abs(x))`. And what rises from an
+//! essential zero: `if h > 0 then exp(-1/h) else 0`.
 //!
-//! "Roots that come to rest" in section 5 of `docs/theory/runs.md`.
+//! "Roots that come to rest" and "Essential zeros" in section 5 of `docs/theory/runs.md`.
 
 use crate::equations::Equations;
 use daelight_expr::{
@@ -19,6 +20,39 @@ fn radicand(graph: &Graph, node: Node) -> Option<ExprId> {
         }
         _ => None,
     }
+}
+
+/// The denominators in the exponent of an exponential, through sums, products and whole powers: where one vanishes it has no value.
+pub(crate) fn denominators_of_exponent(graph: &Graph, node: Node) -> Vec<ExprId> {
+    let Node::Unary(UnaryOp::Exp, exponent) = node else {
+        return Vec::new();
+    };
+    let (mut open, mut found) = (vec![exponent], Vec::new());
+    // A long exponent may share its parts many times over: no more of its places are looked at.
+    for _ in 0..64 {
+        let Some(id) = open.pop() else { break };
+        match graph.node(id) {
+            Node::Unary(UnaryOp::Neg, a) => open.push(a),
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b) => {
+                open.extend([a, b]);
+            }
+            Node::Binary(BinaryOp::Div, a, b) => {
+                open.push(a);
+                let denominator = match graph.node(b) {
+                    Node::Binary(BinaryOp::Pow, base, power)
+                        if graph.as_constant(power).is_some() =>
+                    {
+                        base
+                    }
+                    _ => b,
+                };
+                found.push(denominator);
+            }
+            _ => {}
+        }
+    }
+    found.retain(|&denominator| graph.as_constant(denominator).is_none());
+    found
 }
 
 /// What a branch decides by: one expression, or the difference of two.
@@ -65,11 +99,11 @@ pub struct RootsCut {
     pub conditions: FastMap<ExprId, Ordering>,
 }
 
-/// A root where it stands.
+/// A root, or what rises from an essential zero, where it stands.
 pub struct PlacedRoot {
     /// The root.
     pub operation: ExprId,
-    /// Its argument.
+    /// Its argument, or a denominator of its exponent.
     pub argument: ExprId,
     /// The condition under which it is taken; none where it always is.
     pub taken: Option<ExprId>,
@@ -450,7 +484,13 @@ impl Equations {
         let old = self.graph();
         let nodes = Walker::new().reachable(old, self.residuals()).to_vec();
         let has_choices = (nodes.iter()).any(|&id| matches!(old.node(id), Node::Select(..)));
-        if !has_choices || self.radicands(self.residuals()).is_empty() {
+        let has_roots = || {
+            let mut nodes = nodes.iter().map(|&id| old.node(id));
+            nodes.any(|node| {
+                radicand(old, node).is_some() || !denominators_of_exponent(old, node).is_empty()
+            })
+        };
+        if !has_choices || !has_roots() {
             return None;
         }
         let mut graph = Graph::clone(old);
@@ -476,17 +516,18 @@ impl Equations {
                 }
                 let arguments = node.arguments();
                 open.extend(arguments.map(|argument| (argument, taken, decides)));
-                if let Some(argument) = radicand(old, node)
-                    // Nothing follows a root that only decides; ranges look at it, (R30).
-                    && !decides
-                {
-                    found.push(PlacedRoot {
-                        operation: id,
-                        argument,
-                        taken,
-                        equation,
-                    });
+                // Nothing follows a root that only decides; ranges look at it, (R30).
+                if decides {
+                    continue;
                 }
+                let arguments = radicand(old, node).into_iter();
+                let arguments = arguments.chain(denominators_of_exponent(old, node));
+                found.extend(arguments.map(|argument| PlacedRoot {
+                    operation: id,
+                    argument,
+                    taken,
+                    equation,
+                }));
             }
         }
         Some((graph, found))
@@ -524,7 +565,8 @@ impl Equations {
             let is_guarded = around.any(|relation| {
                 guards.contains_key(&relation) && compared.guards(root, relation).is_some()
             });
-            root.taken.is_some() && !is_guarded
+            let is_root = radicand(&graph, graph.node(root.operation)).is_some();
+            is_root && root.taken.is_some() && !is_guarded
         });
         RootsInChoices {
             sides,

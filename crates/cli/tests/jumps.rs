@@ -1,4 +1,5 @@
-//! Solutions that end where two of them meet at a kink: triggers and oscillators with saturated amplifiers, against closed forms.
+//! Solutions that end where two of them meet at a kink: triggers and oscillators with saturated amplifiers, against closed forms. Rates
+//! that rise from an essential zero.
 
 use crate::common::{Random, daelight_with_input, json_of, status, stderr, stdout};
 
@@ -181,4 +182,65 @@ fn a_closer_solution_on_another_branch_is_told() {
     let (_, found) = json_of(&stairs("0"), &["solve", "-", "--to", "0.01"]);
     let x = found["final"]["x"].as_f64().expect("a value");
     assert!(x.abs() < 0.1, "{x}");
+}
+
+/// A rate that the daylight switches, `if sin(w*time) > 0 then exp(-c/sin(w*time)) else 0`, from its dawn on and through its nights, in four
+/// writings, against sums over its smooth course.
+#[test]
+fn rates_that_rise_from_an_essential_zero_are_followed_from_there() {
+    let mut random = Random(62);
+    for case in 0..40 {
+        let (w, c) = (
+            10_f64.powf(random.between(-4.0, 1.0)),
+            10_f64.powf(random.between(-1.0, 1.3)),
+        );
+        let power = 1 + i32::from(random.below(3) == 0);
+        let most = random.between(-1.0, 1.0);
+        let end = random.between(0.3, 2.6) * std::f64::consts::PI / w;
+        let exponent = |s: &str| match power {
+            1 => format!("{most} - {c}/{s}"),
+            _ => format!("{most} - {c}/{s}^2"),
+        };
+        let sine = format!("sin({w}*time)");
+        let of_s = format!("if s > 0 then exp({}) else 0", exponent("s"));
+        let (names, equations) = match case % 4 {
+            0 => (
+                "",
+                format!("k = if {sine} > 0 then exp({}) else 0", exponent(&sine)),
+            ),
+            1 => ("Real s;", format!("s = {sine}; k = {of_s}")),
+            2 => (
+                "Real s;",
+                format!(
+                    "s = {sine}; k = if s <= 0 then 0 else exp({})",
+                    exponent("s")
+                ),
+            ),
+            _ => (
+                "Real s(start = 0, fixed = true), q(start = q0, fixed = true);",
+                format!("der(s) = q; der(q) = -w^2*s; k = {of_s}"),
+            ),
+        };
+        let text = format!(
+            "model D parameter Real w = {w}, q0 = {w}; Real k, y(start = 0, fixed = true); {names}
+             equation {equations}; der(y) = w*k; end D;"
+        );
+        // All derivatives are the same, or zero, at both ends of the light: middles of even parts leave nothing out there.
+        let n_parts = 20_000;
+        let part = end / f64::from(n_parts);
+        let rate = |at: i32| match (w * (f64::from(at) + 0.5) * part).sin() {
+            s if s > 0.0 => (most - c / s.powi(power)).exp(),
+            _ => 0.0,
+        };
+        let wanted = w * part * (0..n_parts).map(rate).sum::<f64>();
+        let method = METHODS[(case / 4) % 3];
+        let to = end.to_string();
+        let (code, found) = json_of(&text, &["solve", "-", "--to", &to, "--method", method]);
+        assert_eq!(code, 0, "{method}: {}\n{text}", found["message"]);
+        let y = found["final"]["y"].as_f64().expect("a value");
+        assert!(
+            (y - wanted).abs() <= 2e-5 * (1.0 + wanted),
+            "{method}: {y}, not {wanted}\n{text}"
+        );
+    }
 }

@@ -62,6 +62,16 @@ impl TaylorJet {
         factorial * self.get(unknown, order)
     }
 
+    /// The same a distance aside, by the coefficients there are.
+    pub fn derivative_beside(&self, unknown: usize, order: usize, aside: f64) -> f64 {
+        let mut sum = 0.0;
+        for k in (order..self.n_orders()).rev() {
+            let falling: f64 = (k - order + 1..=k).map(|m| m as f64).product();
+            sum = sum * aside + falling * self.get(unknown, k);
+        }
+        sum
+    }
+
     /// Changes the room, filling with zeros.
     pub fn resize(&mut self, n_orders: usize) {
         self.coefficients

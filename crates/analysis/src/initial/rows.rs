@@ -6,10 +6,12 @@ use super::order::{pattern, read};
 use super::sides::{Pin, pin};
 use crate::System;
 use crate::equations::Equations;
+use crate::roots::denominators_of_exponent;
 use crate::structure::SparseRows;
 use crate::tolerances::FAR_OFF;
 use daelight_expr::{
-    ExprId, Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots,
+    BinaryOp, ExprId, Graph, JacobianSeries, Jet, JetEvaluator, Node, Slot, Tape, UnaryOp, Walker,
+    series_roots,
 };
 use daelight_lang::Symbol;
 use std::sync::Arc;
@@ -74,6 +76,44 @@ impl RowValues {
         let mut walker = Walker::new();
         let written = walker.reachable(equations.graph(), equations.residuals());
         written.contains(&expr)
+    }
+
+    /// Whether a division without a value stands in exponents that fall beyond all bounds towards it from later times: there the
+    /// exponentials and all their derivatives are zero.
+    pub fn is_essential_zero(&self, division: ExprId, jet: &TaylorJet) -> bool {
+        let equations = &self.equations.equations;
+        let graph = equations.graph();
+        let Node::Binary(BinaryOp::Div, _, _) = graph.node(division) else {
+            return false;
+        };
+        let mut walker = Walker::new();
+        let nodes = walker.reachable(graph, equations.residuals()).to_vec();
+        let exponents = nodes.iter().filter_map(|&id| match graph.node(id) {
+            Node::Unary(UnaryOp::Exp, exponent) => Some((id, exponent)),
+            _ => None,
+        });
+        let mut exponents = exponents.filter(|&(id, exponent)| {
+            !denominators_of_exponent(graph, graph.node(id)).is_empty()
+                && walker.reachable(graph, &[exponent]).contains(&division)
+        });
+        let value = |exponent: ExprId, aside: f64| {
+            let time = self.time + aside;
+            graph.evaluate(&[exponent], |id| match equations.symbols().get(id) {
+                Symbol::Parameter(index) => self.equations.parameters[index],
+                Symbol::Unknown { unknown, order } => {
+                    jet.derivative_beside(unknown, order as usize, aside)
+                }
+                known => equations.symbols().value_at(known, time),
+            })[0]
+        };
+        let falls = |exponent: ExprId| {
+            let near = f64::EPSILON.sqrt() * (1.0 + self.time.abs());
+            let values = [4.0, 2.0, 1.0].map(|times| value(exponent, times * near));
+            // Like the first negative power of the distance, or a higher one.
+            values[0] < 0.0 && values.windows(2).all(|pair| pair[1] < 1.5 * pair[0])
+        };
+        exponents.next().is_some_and(|(_, first)| falls(first))
+            && exponents.all(|(_, exponent)| falls(exponent))
     }
 
     /// Keeps branches on sides; others follow the values.

@@ -192,7 +192,9 @@ impl Finder<'_> {
                 }
             }
         }
-        let is_steep = without_point.as_ref().is_some_and(|end| self.is_steep(end));
+        let is_steep = without_point
+            .as_ref()
+            .is_some_and(|end| self.is_steep(end) || self.is_essential(end, &found));
         self.chosen(found, is_steep)
             .ok_or(without_point.unwrap_or(first))
     }
@@ -260,6 +262,16 @@ impl Finder<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a search ended at a division by zero in an exponent that makes the formula vanish there with all its derivatives, along a point
+    /// that was found on another side.
+    fn is_essential(&self, no_point: &NoPoint, found: &[Candidate]) -> bool {
+        let (NoPoint::Fault(ArrayFault::Equation(fault)), Some(other)) = (no_point, found.first())
+        else {
+            return false;
+        };
+        self.values.is_essential_zero(fault.expr, &other.point.jet)
     }
 
     /// The candidate whose sides hold for later times; the side of the text where several do, or where both sides of a switch lead
