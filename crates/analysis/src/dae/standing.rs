@@ -352,7 +352,10 @@ impl<'a> BlockForm<'a> {
 
     /// The ranks of the blocks at one point, seen against other points, where they are not full.
     fn singular(&self, here: &[f64], others: &[Vec<f64>]) -> Vec<BlockRank> {
-        let ranks = self.compared().map(|block| {
+        let compared = self
+            .compared()
+            .filter(|&block| !self.is_fixed(block, here, others));
+        let ranks = compared.map(|block| {
             let decision = self.share(block, here, others).0;
             BlockRank { block, decision }
         });
@@ -362,6 +365,17 @@ impl<'a> BlockForm<'a> {
                 rank.decision.rank < n || rank.decision.verdict == Verdict::Unknown
             })
             .collect()
+    }
+
+    /// Whether a block is one number that is the same at all points, and not zero: most are, and none of these is singular.
+    fn is_fixed(&self, block: usize, here: &[f64], others: &[Vec<f64>]) -> bool {
+        if self.structure.blocks()[block].equations.len() > 1 {
+            return false;
+        }
+        let value = |values: &[f64]| self.structure.block_matrix(block, values)[(0, 0)];
+        let here = value(here);
+        let is_number = here.is_finite() && here != 0.0;
+        is_number && others.iter().all(|values| value(values) == here)
     }
 
     /// The rank of a block, each singular value against what it is at other points, and the smallest of these shares.

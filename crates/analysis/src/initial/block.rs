@@ -51,6 +51,8 @@ struct Evaluated {
     matrix: Vec<(usize, usize, f64)>,
     /// Whether each of these derivatives is the same at all values of the unknowns.
     is_constant: Vec<bool>,
+    /// Whether all derivatives in the block are, those that are zero among them.
+    is_fixed: bool,
     /// What the residual of each row is to be compared with: the sum of its terms, to first order.
     terms: Vec<f64>,
     /// Whether the derivative of a row alone is nothing beside the others of the row: terms that cancel leave it so, and units do.
@@ -114,6 +116,7 @@ impl<'s> BlockSearch<'s> {
             residuals: Vec::with_capacity(n),
             matrix: Vec::new(),
             is_constant: Vec::new(),
+            is_fixed: true,
             terms: vec![0.0; n],
             may_be_rounding: false,
         };
@@ -126,10 +129,12 @@ impl<'s> BlockSearch<'s> {
             let largest = self.entries.iter().map(|entry| entry.value.abs());
             let rounding = f64::EPSILON * largest.fold(0.0, f64::max);
             for entry in &self.entries {
+                let place = self.places.get(&(entry.unknown, entry.order));
+                found.is_fixed &= place.is_none() || entry.is_constant;
                 if entry.value == 0.0 {
                     continue;
                 }
-                if let Some(&place) = self.places.get(&(entry.unknown, entry.order)) {
+                if let Some(&place) = place {
                     found.matrix.push((at, place, entry.value));
                     found.is_constant.push(entry.is_constant);
                     found.may_be_rounding |=
@@ -363,6 +368,10 @@ impl<'s> BlockSearch<'s> {
         let Some(now) = smallest(&here) else {
             return true;
         };
+        // It is the same beside the jet.
+        if here.is_fixed {
+            return false;
+        }
         let mut usual: Vec<f64> = Vec::new();
         for beside in beside {
             usual.extend(
