@@ -71,6 +71,12 @@ impl Interval {
         }
     }
 
+    /// The part between two numbers; all of it where there is none.
+    pub(crate) fn cut(self, least: f64, greatest: f64) -> Self {
+        let part = self.within(least, greatest);
+        if part.lo <= part.hi { part } else { self }
+    }
+
     fn is_point(self) -> bool {
         self.lo == self.hi
     }

@@ -1,6 +1,6 @@
 //! Narrow features that the unknowns drive: exp(-((x - 5)/w)^2) with x' = 1 says nothing of x = 5 in any coefficient at x = 0.
 //!
-//! Section 3 of `docs/theory/runs.md`, (R8): ranges of operations over parts of a step, by intervals. What they let suspect is looked at.
+//! Section 3 of `docs/theory/runs.md`, (R8): ranges of operations over parts of a step, by ramps. What they let suspect is looked at.
 
 use super::effect::{Effect, Stretch};
 use super::forcing::At;
@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::stages::same_branches;
 use crate::tolerances::{FEATURE, FEATURE_DISCS};
 use crate::trajectory::shift;
-use daelight_expr::{Disc, Interval, Jet, JetEvaluator, PlainJet, Register};
+use daelight_expr::{Disc, Interval, Jet, JetEvaluator, PlainJet, Ramp, Register};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,13 +34,16 @@ pub(super) fn spread(rows: &[f64], (n, unknown, order): (usize, usize, usize), r
     spread
 }
 
-/// The same for a coefficient of all unknowns, unknown by unknown the same bits.
-fn spreads(rows: &[f64], n: usize, order: usize, radius: f64, into: &mut [f64]) {
+/// The same for a coefficient of all unknowns, unknown by unknown the same bits; by the terms of an order on alone.
+fn spreads(rows: &[f64], n: usize, (order, from): (usize, usize), radius: f64, into: &mut [f64]) {
     into.fill(0.0);
     let (mut power, mut binomial) = (1.0, 1.0);
     for (k, row) in rows.chunks_exact(n).enumerate().skip(order + 1) {
         power *= radius;
         binomial *= k as f64 / (k - order) as f64;
+        if k < from {
+            continue;
+        }
         for (spread, x) in into.iter_mut().zip(row) {
             *spread += binomial * x.abs() * power;
         }
@@ -80,7 +83,7 @@ pub(crate) struct Features<'p> {
     nodes: Vec<Register>,
     n_operations: usize,
     values: Jet,
-    ranges: PlainJet<Interval>,
+    ranges: PlainJet<Ramp>,
     discs: PlainJet<Disc>,
     /// What bounds the remainders of all operations, once that was asked.
     remainders: Option<Remainders>,
@@ -156,7 +159,7 @@ impl<'p> Features<'p> {
         nodes.extend(sums);
         let n_slots = plain.max_slot_order() + 1;
         let values = Jet::new(Arc::clone(&plain), 0);
-        let ranges = PlainJet::<Interval>::new(Arc::clone(&plain), 0);
+        let ranges = PlainJet::<Ramp>::new(Arc::clone(&plain), 0);
         let discs = PlainJet::<Disc>::new(Arc::clone(&plain), 0);
         let graph = problem.equations().graph();
         let n = problem.n();
@@ -341,7 +344,7 @@ impl<'p> Features<'p> {
         let inputs = self.discs.inputs_mut();
         inputs.set_time(Disc::new(at.time, radius));
         for order in 0..self.n_slots.min(n_rows) {
-            spreads(at.series, n, order, radius, &mut self.spreads);
+            spreads(at.series, n, (order, 0), radius, &mut self.spreads);
             let known = at.series[order * n..].iter().zip(&self.spreads);
             for (input, (&centre, &spread)) in inputs.row_mut(order).iter_mut().zip(known) {
                 *input = Disc::new(centre, spread);
@@ -412,7 +415,7 @@ impl<'p> Features<'p> {
         self.enclose(at, part);
         let mut beyond = Vec::new();
         for (which, &node) in self.nodes.iter().enumerate() {
-            let range = self.ranges.register(node, 0);
+            let range = self.ranges.register(node, 0).range();
             let [a, b, c] = [part.before[which], inside[which], part.behind[which]];
             let excess = (range.hi() - a.max(b).max(c)).max(a.min(b).min(c) - range.lo());
             let is_beyond = excess.is_nan() || excess > FEATURE * width(self.seen[which]);
@@ -532,7 +535,7 @@ impl<'p> Features<'p> {
             .then_some(values)
     }
 
-    /// Ranges of all operations over a part: the polynomial around its middle, with the sizes of its terms.
+    /// Ranges of all operations over a part: the polynomial around its middle, its first term as it is and the sizes of the others.
     fn enclose(&mut self, at: &At<'_>, part: &Part) {
         let n = self.problem.n();
         let middle = at.direction * 0.5 * (part.from + part.to);
@@ -541,13 +544,17 @@ impl<'p> Features<'p> {
         self.beside.resize(n_rows * n, 0.0);
         shift(at.series, n, middle, &mut self.beside);
         let inputs = self.ranges.inputs_mut();
-        let time = at.time + middle;
-        inputs.set_time(Interval::new(time - radius, time + radius));
+        inputs.set_time(Ramp::new(at.time + middle, radius, 0.0));
         for order in 0..self.n_slots.min(n_rows) {
-            spreads(&self.beside, n, order, radius, &mut self.spreads);
+            let behind_slopes = (order, order + 2);
+            spreads(&self.beside, n, behind_slopes, radius, &mut self.spreads);
+            let slopes = self.beside.get((order + 1) * n..).unwrap_or_default();
+            let per_radius = (order + 1) as f64 * radius;
             let known = self.beside[order * n..].iter().zip(&self.spreads);
-            for (input, (&centre, &spread)) in inputs.row_mut(order).iter_mut().zip(known) {
-                *input = Interval::new(centre - spread, centre + spread);
+            let known = inputs.row_mut(order).iter_mut().zip(known);
+            for (j, (input, (&centre, &spread))) in known.enumerate() {
+                let slope = slopes.get(j).map_or(0.0, |slope| per_radius * slope);
+                *input = Ramp::new(centre, slope, spread);
             }
         }
         // An operation without a range may do anything.
