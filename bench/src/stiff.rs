@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs that take longer than this are made once.
 const LONG: Duration = Duration::from_millis(300);
 
+/// Short runs are timed together, for as long as this.
+const BATCH: Duration = Duration::from_millis(5);
+
 const METHODS: [(&str, Option<Method>); 4] = [
     ("auto", None),
     ("taylor", Some(Method::Taylor)),
@@ -245,16 +248,14 @@ fn own_scan(problem: &Listed) -> Vec<Scanned> {
             budget: Some(PATIENCE),
             ..SolveOptions::default()
         };
-        let (begin, mut shortest) = (Instant::now(), Duration::MAX);
-        let mut solution = None;
-        for repeat in 0..50 {
-            if repeat > 2 && begin.elapsed() > LONG || shortest > LONG && repeat > 0 {
-                break;
-            }
-            let run = || solve_prepared(&problem.system, &setup, &options, &mut |_| {}).ok();
-            let (found, took) = processor::timed(run);
-            shortest = shortest.min(took);
-            solution = found;
+        let run = || solve_prepared(&problem.system, &setup, &options, &mut |_| {}).ok();
+        let begin = Instant::now();
+        let (solution, mut shortest) = processor::timed(run);
+        // Telling the time takes as long as a short run.
+        let n_runs = (BATCH.as_nanos() / shortest.as_nanos().max(1)).clamp(1, 100) as u32;
+        while shortest < LONG && begin.elapsed() < LONG {
+            let ((), took) = processor::timed(|| (0..n_runs).for_each(|_| drop(run())));
+            shortest = shortest.min(took / n_runs);
         }
         let error = solution.and_then(|solution| error_of(problem, &solution));
         runs.extend(error.map(|error| (error, shortest.as_nanos() as f64, rtol)));
