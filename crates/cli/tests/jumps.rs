@@ -1,5 +1,5 @@
-//! Solutions that end where two of them meet at a kink: triggers and oscillators with saturated amplifiers, against closed forms. Rates
-//! that rise from an essential zero.
+//! Solutions that end where two of them meet at a kink: triggers and oscillators with saturated amplifiers, against closed forms. Starts on
+//! switches that other relations follow, and rates that rise from an essential zero.
 
 use crate::common::{Random, daelight_with_input, json_of, status, stderr, stdout};
 
@@ -182,6 +182,84 @@ fn a_closer_solution_on_another_branch_is_told() {
     let (_, found) = json_of(&stairs("0"), &["solve", "-", "--to", "0.01"]);
     let x = found["final"]["x"].as_f64().expect("a value");
     assert!(x.abs() < 0.1, "{x}");
+}
+
+/// What is 1 where a relation with 0 holds for a number of this sign, else 2.
+fn taken(relation: &str, is_positive: bool) -> usize {
+    if relation.starts_with('>') == is_positive {
+        1
+    } else {
+        2
+    }
+}
+
+/// A start on a switch, with relations and limits that follow the unknown it decides: all have the values of later times.
+#[test]
+fn what_follows_a_switch_at_the_start_has_the_values_of_later_times() {
+    let mut random = Random(61);
+    for case in 0..150 {
+        let rate = random.between(0.3, 2.0) * if random.below(2) == 0 { 1.0 } else { -1.0 };
+        let decides = [
+            format!("sin({rate}*time)"),
+            "x".to_string(),
+            format!("{rate}*time + time^2"),
+        ];
+        let decides = &decides[random.below(3)];
+        let relation = [">", ">=", "<", "<="][random.below(4)];
+        let [first, second] = [random.between(-3.0, 3.0), random.between(-3.0, 3.0)];
+        let mut values = vec![[first, second][taken(relation, rate > 0.0) - 1]];
+        let mut equations = vec![
+            format!("a0 = if {decides} {relation} 0 then {first} else {second}"),
+            format!("der(x) = {rate}"),
+        ];
+        for at in 1..2 + random.below(3) {
+            let from = random.below(at);
+            let before = values[from];
+            let [first, second] = [random.between(-3.0, 3.0), random.between(-3.0, 3.0)];
+            let aside = random.between(0.2, 1.5) * if random.below(2) == 0 { 1.0 } else { -1.0 };
+            let border = before + aside;
+            let (formula, value) = match random.below(3) {
+                0 => {
+                    let relation = [">", "<"][random.below(2)];
+                    let value = [first, second][taken(relation, aside < 0.0) - 1];
+                    let formula = format!(
+                        "a{at} = if a{from} {relation} {border} then {first} else {second}"
+                    );
+                    (formula, value)
+                }
+                1 => (
+                    format!("a{at} = max(a{from}, {border})"),
+                    before.max(border),
+                ),
+                _ => (
+                    format!("a{at} = abs(a{from} - {first}) + x"),
+                    (before - first).abs(),
+                ),
+            };
+            equations.push(formula);
+            values.push(value);
+        }
+        for at in (1..equations.len()).rev() {
+            equations.swap(at, random.below(at + 1));
+        }
+        let names: Vec<String> = (0..values.len()).map(|at| format!("a{at}")).collect();
+        let text = format!(
+            "model S Real {}, x(start = 0, fixed = true); equation {}; end S;",
+            names.join(", "),
+            equations.join("; ")
+        );
+        let method = METHODS[case % 3];
+        let arguments = ["solve", "-", "--to", "1e-7", "--method", method];
+        let (code, found) = json_of(&text, &arguments);
+        assert_eq!(code, 0, "{method}: {}\n{text}", found["message"]);
+        for (name, value) in names.iter().zip(&values) {
+            let end = found["final"][name].as_f64().expect("a value");
+            assert!(
+                (end - value).abs() <= 1e-5,
+                "{method}: {name} = {end}, not {value}\n{text}"
+            );
+        }
+    }
 }
 
 /// A rate that the daylight switches, `if sin(w*time) > 0 then exp(-c/sin(w*time)) else 0`, from its dawn on and through its nights, in four

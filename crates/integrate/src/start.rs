@@ -191,11 +191,23 @@ impl<'p> QuickStarts<'p> {
 }
 
 /// Projects a guess, with minimum change where the stages leave a choice, and leaves the point in the stages.
+///
+/// On a switch the guess is that of a side, which whoever settles the sides finds. What leads away from there with the side of the text may
+/// come across other switches and find no point: then these keep the sides that they have at the guess.
 pub(crate) fn project(stages: &mut Stages<'_>, start: &Start) -> Result<(), StartError> {
     let point = start.point(stages.problem())?;
+    let is_fixed = |order: usize, unknown: usize| start.is_fixed(order, unknown);
     stages.set_point(start.time, &point);
-    match stages.project_start(|order, unknown| start.is_fixed(order, unknown)) {
-        // On a switch the guess is that of a side, and whoever settles the sides projects it.
+    let mut projected = stages.project_start(is_fixed);
+    if let Err(Failure::NoConvergence { .. }) = projected
+        && stages.n_branches() > 0
+    {
+        stages.set_point(start.time, &point);
+        stages.compare();
+        stages.hold(true);
+        projected = stages.project_start(is_fixed);
+    }
+    match projected {
         Err(Failure::Fault(fault)) if fault.kind == FaultKind::Kink => {
             stages.set_point(start.time, &point);
             Ok(())

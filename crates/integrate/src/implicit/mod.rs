@@ -334,9 +334,15 @@ impl<'p> Course<'p> {
         self.stages.forget_surfaces();
         self.staying.clear();
         self.stages.factor()?;
+        let mut from = vec![0.0; self.stages.n_point()];
+        self.stages.point(&mut from);
         match self.stages.project(true) {
             // On a switch the sides come first.
             Err(Failure::Fault(fault)) if fault.kind == FaultKind::Kink => {}
+            Err(Failure::NoConvergence { .. }) if self.stages.n_branches() > 0 => {
+                self.stages.set_point(self.time, &from);
+                self.stages.compare();
+            }
             projected => drop(projected?),
         }
         note_units(&mut self.stages, &self.options.tolerances);
