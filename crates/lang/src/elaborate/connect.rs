@@ -818,15 +818,7 @@ impl<'a> Elaborator<'a> {
 
     /// Flows into nothing are zero.
     fn unconnected_flows(&mut self) {
-        let mut all = self.order.clone();
-        for at in 0..self.missing_inners.len() {
-            if let Instance::Nodes { list, .. } = self.missing_inners[at].1.clone() {
-                for &node in list.iter() {
-                    self.instantiate(node, &mut all);
-                }
-            }
-        }
-        for entry in all {
+        for entry in self.order.clone() {
             let variable = self.entries[entry].variable.clone();
             if variable.handed.flow != Flow::Through {
                 continue;

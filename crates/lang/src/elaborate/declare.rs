@@ -1,6 +1,6 @@
 //! Declarations: sizes, parameter values, unknowns, and the order in which they become known.
 
-use super::instance::{Simple, Variable};
+use super::instance::{Instance, Simple, Variable};
 use super::scope::{Bound, PartId};
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator, Reported, State};
@@ -17,6 +17,20 @@ impl<'a> Elaborator<'a> {
         self.check_declared_twice();
         let mut order = Vec::new();
         self.instantiate(self.root, &mut order);
+        // Components that were added for `outer` ones can have such ones themselves.
+        let mut at = 0;
+        while let Some((_, made)) = self.missing_inners.get(at) {
+            match made.clone() {
+                Instance::Variable(entry) => order.push(entry),
+                Instance::Nodes { list, .. } => {
+                    for &node in list.iter() {
+                        self.instantiate(node, &mut order);
+                    }
+                }
+                Instance::Absent | Instance::Busy | Instance::Broken => {}
+            }
+            at += 1;
+        }
         self.order = order;
         self.check_overrides();
         // Unknowns keep the order of the text, whatever order their sizes become known in.
