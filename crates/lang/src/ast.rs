@@ -300,6 +300,8 @@ pub struct Class {
     pub alias: Option<TypeAlias>,
     /// `class extends Name(modifications)`: the class of that name that is inherited is the base.
     pub extends_itself: Option<Vec<Modification>>,
+    /// `constrainedby Base(modifications)`, behind either writing of a class.
+    pub constraint: Option<Constraining>,
     pub prefixes: Prefixes,
     pub is_encapsulated: bool,
     pub is_expandable: bool,
@@ -366,8 +368,6 @@ pub struct TypeAlias {
     pub causality: Causality,
     /// The literals of an enumeration.
     pub literals: Option<Vec<String>>,
-    /// `constrainedby Base(modifications)`.
-    pub constraint: Option<Constraining>,
 }
 
 /// `constrainedby Base(modifications)`.

@@ -178,10 +178,10 @@ impl<'a> Elaborator<'a> {
         let mut at = self.node(node).parent;
         while let Some(node) = at {
             if let Some(element) = self.element(node, name)
-                && let What::Component(other) = element.what
-                && other.prefixes.is_inner
+                && matches!(element.what, What::Component(_))
+                && element.has_prefix(|prefixes| prefixes.is_inner)
             {
-                return match other.prefixes.is_outer {
+                return match element.has_prefix(|prefixes| prefixes.is_outer) {
                     true => self.own_inner(node, name).map(Some),
                     false => self.instance(node, name).map(Some),
                 };
@@ -295,7 +295,11 @@ impl<'a> Elaborator<'a> {
             Base::Text => Simple::Text,
             Base::Object(handle) => Simple::Object(Rc::new(handle)),
             Base::Class(handle) => {
-                let env = Env { layers, value };
+                let env = Env {
+                    layers,
+                    value,
+                    ..Env::default()
+                };
                 return self.make_nodes(
                     node,
                     path,
@@ -755,6 +759,7 @@ impl<'a> Elaborator<'a> {
                 self.project(&instance, &first.name, &first.subscripts, rest, span)
             }
             What::Class(class) => {
+                let (node, element) = self.referred(node, element);
                 if let Some(value) = self.literal(&element, rest) {
                     return Ok(value);
                 }

@@ -49,7 +49,7 @@ use crate::source::Span;
 use crate::{Outside, Override};
 use daelight_expr::{ExprId, FastMap, Graph, Node, Walker};
 use scope::{NodeId, PartId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use value::Value;
@@ -139,6 +139,7 @@ pub(crate) struct Elaborator<'a> {
     /// Whether all unknowns have their symbols.
     has_unknowns: bool,
     missing_inners: Vec<(&'a str, instance::Instance)>,
+    missing_inner_classes: HashSet<&'a str>,
     known_bounds: HashMap<(AstId, PartId), Value>,
     /// Rates of parameters that the initial equations determine.
     resting: Vec<(ExprId, Rc<instance::Variable<'a>>)>,
@@ -244,6 +245,7 @@ pub fn elaborate<'a>(
         busy: Vec::new(),
         has_unknowns: false,
         missing_inners: Vec::new(),
+        missing_inner_classes: HashSet::new(),
         known_bounds: HashMap::new(),
         resting: Vec::new(),
         sizing: Vec::new(),

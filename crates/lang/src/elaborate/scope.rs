@@ -8,8 +8,8 @@ mod lookup;
 
 use super::{Checked, Elaborator};
 use crate::ast::{
-    AstId, Causality, Class, ClassKind, Constraining, Declaration, Flow, Modification, Redeclared,
-    Variability,
+    AstId, Causality, Class, ClassKind, Constraining, Declaration, Flow, Modification, Prefixes,
+    Redeclared, Variability,
 };
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::model::Type;
@@ -47,6 +47,8 @@ pub(super) struct Layer<'a> {
 pub(super) struct Env<'a> {
     pub layers: Vec<Layer<'a>>,
     pub value: Option<Bound>,
+    /// Of a class, what its constraining clause modifies: below the modifications that the class itself brings.
+    pub constraint: Vec<Layer<'a>>,
 }
 
 /// A value given by a modification or a declaration.
@@ -136,6 +138,19 @@ pub(super) struct Node<'a> {
     pub span: Span,
 }
 
+impl Element<'_> {
+    /// Whether it has a prefix, or what it stands in the place of has it, which hands it on.
+    pub fn has_prefix(&self, prefix: impl Fn(&Prefixes) -> bool) -> bool {
+        let chain = std::iter::successors(Some(self), |element| element.inherited.as_deref());
+        chain
+            .map(|element| match element.what {
+                What::Component(declaration) => declaration.prefixes,
+                What::Class(class) => class.prefixes,
+            })
+            .any(|prefixes| prefix(&prefixes))
+    }
+}
+
 /// A class as found, with what reaches it from outside.
 #[derive(Clone)]
 pub(super) struct Handle<'a> {
@@ -143,6 +158,16 @@ pub(super) struct Handle<'a> {
     pub part: PartId,
     pub env: Rc<Env<'a>>,
     pub inherited: Option<Rc<Element<'a>>>,
+}
+
+impl<'a> Handle<'a> {
+    /// What modifies the class, or the class that it is another name of; the outermost first.
+    pub fn layers(&self) -> impl Iterator<Item = Layer<'a>> + '_ {
+        let alias = self.class.alias.as_ref();
+        let own = alias.map(|alias| plain_layer(&alias.modifications, self.part));
+        let outer = self.env.layers.iter().cloned();
+        outer.chain(own).chain(self.env.constraint.iter().cloned())
+    }
 }
 
 /// What a type name comes down to.
@@ -241,6 +266,18 @@ pub(super) fn plain_layer(mods: &[Modification], part: PartId) -> Layer<'_> {
         mods,
         part,
         subs: Rc::from([]),
+    }
+}
+
+/// The modifications that a replaceable class hands on to whatever stands in its place: those of its constraining clause or,
+/// without one, those of its short definition.
+fn class_constraint<'a>(class: &'a Class, part: PartId) -> Option<Layer<'a>> {
+    match (&class.constraint, &class.alias) {
+        (Some(constraint), _) => constraint_layer(constraint, part),
+        (None, Some(alias)) if class.prefixes.is_replaceable => {
+            (!alias.modifications.is_empty()).then(|| plain_layer(&alias.modifications, part))
+        }
+        _ => None,
     }
 }
 
@@ -431,11 +468,10 @@ impl<'a> Elaborator<'a> {
     ) -> Checked<()> {
         let mut base = base;
         for _ in 0..MAX_BASES {
-            layers.extend(base.env.layers.iter().cloned());
+            layers.extend(base.layers());
             let Some(alias) = &base.class.alias else {
                 break;
             };
-            layers.push(plain_layer(&alias.modifications, base.part));
             match self.find_class(base.part, &alias.base) {
                 Some(next) => base = next,
                 None if built_in(&alias.base).is_some() => return Ok(()),
@@ -471,36 +507,31 @@ impl<'a> Elaborator<'a> {
     ) {
         let found = filter(layers, &class.name);
         let mut element = class_element(class, part);
-        let mut env = Env::default();
+        let mut env = Env {
+            layers: found.layers,
+            value: None,
+            constraint: class_constraint(class, part).into_iter().collect(),
+        };
         if let Some(replacement) = found.redeclared
             && let Redeclared::Class(by) = replacement.by
         {
-            let mut inner = found.layers;
-            let rest = inner.split_off(replacement.outer);
-            env.layers = inner;
-            env.layers.extend(rest);
-            if let Some(layer) = class
-                .alias
-                .as_ref()
-                .and_then(|alias| alias.constraint.as_ref())
-                .and_then(|constraint| constraint_layer(constraint, part))
-            {
-                env.layers.push(layer);
-            }
+            // What was modified farther inside was so of the class that is replaced.
+            let inner = env.layers.split_off(replacement.outer);
+            let own = class_constraint(by, replacement.part);
+            env.constraint.splice(0..0, own.into_iter().chain(inner));
             element.inherited = Some(Rc::new(element.clone()));
             element.what = What::Class(by);
             element.part = replacement.part;
             element.is_replaced = true;
-        } else {
-            env.layers = found.layers;
         }
-        element.env = Rc::new(env);
         if let Some(known) = elements.map.get(class.name.as_str()) {
             element.owner = known.owner;
             if class.extends_itself.is_some() || class.prefixes.is_redeclare {
+                env.constraint.extend(known.env.constraint.iter().cloned());
                 element.inherited = Some(Rc::new(known.clone()));
             }
         }
+        element.env = Rc::new(env);
         elements.map.insert(&class.name, element);
     }
 
@@ -524,6 +555,7 @@ impl<'a> Elaborator<'a> {
         let mut env = Env {
             layers: found.layers,
             value: found.value,
+            constraint: Vec::new(),
         };
         if let Some(replacement) = found.redeclared
             && let Redeclared::Component(by) = replacement.by

@@ -214,6 +214,7 @@ impl Parser<'_> {
             annotations: Vec::new(),
             alias: None,
             extends_itself: None,
+            constraint: None,
             prefixes,
             is_encapsulated,
             is_expandable,
@@ -225,15 +226,22 @@ impl Parser<'_> {
         }
         if self.eat(Kind::Equal) {
             class.alias = Some(self.type_alias()?);
+            class.constraint = self.constraint()?;
             class.comment = self.comment();
             if self.at(Kind::Annotation) {
                 class.annotations = self.annotation()?;
+            }
+            if class.constraint.is_none() {
+                class.constraint = self.constraint()?;
+                self.comment();
             }
         } else {
             class.comment = self.comment();
             let first = self.ast.len();
             self.class_body(&mut class)?;
             self.ast.join_element_declarations(&mut class, first);
+            class.constraint = self.constraint()?;
+            self.comment();
         }
         class.span = start.to(self.previous_span());
         Some(class)
@@ -312,7 +320,6 @@ impl Parser<'_> {
                 modifications: Vec::new(),
                 causality,
                 literals: None,
-                constraint: None,
             });
         }
         let dims = if self.at(Kind::BracketOpen) {
@@ -321,7 +328,6 @@ impl Parser<'_> {
             Vec::new()
         };
         let modifications = self.optional_modifications()?;
-        let constraint = self.constraint()?;
         Some(TypeAlias {
             base,
             base_span,
@@ -329,7 +335,6 @@ impl Parser<'_> {
             modifications,
             causality,
             literals: None,
-            constraint,
         })
     }
 
@@ -351,7 +356,6 @@ impl Parser<'_> {
             }
         }
         self.expect(Kind::ParenClose, "`)`")?;
-        let constraint = self.constraint()?;
         Some(TypeAlias {
             base: String::new(),
             base_span,
@@ -359,7 +363,6 @@ impl Parser<'_> {
             modifications: Vec::new(),
             causality: Causality::None,
             literals: Some(literals),
-            constraint,
         })
     }
 

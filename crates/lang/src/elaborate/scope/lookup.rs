@@ -88,7 +88,7 @@ impl<'a> Elaborator<'a> {
             owner: part,
             env: Rc::new(Env {
                 layers: vec![plain_layer(&declaration.modifications, part)],
-                value: None,
+                ..Env::default()
             }),
             inherited: None,
             is_replaced: false,
@@ -106,8 +106,8 @@ impl<'a> Elaborator<'a> {
         let mut at = Some(part);
         for _ in 0..200 {
             let part = at?;
-            if let Some(found) = self.declared_in(part, name) {
-                return Some(found);
+            if let Some((node, element)) = self.declared_in(part, name) {
+                return Some(self.referred(node, element));
             }
             if let Some(class) = self.part(part).class {
                 if let Some(found) = self.imported(class, name) {
@@ -120,6 +120,61 @@ impl<'a> Elaborator<'a> {
             at = self.part(part).around;
         }
         None
+    }
+
+    /// What an element stands for: an `outer` class for the nearest `inner` class of its name around the component that it is
+    /// in; without one, itself. Any other element stands for itself.
+    pub(in crate::elaborate) fn referred(
+        &mut self,
+        node: NodeId,
+        element: Element<'a>,
+    ) -> (NodeId, Element<'a>) {
+        let What::Class(class) = element.what else {
+            return (node, element);
+        };
+        if !element.has_prefix(|prefixes| prefixes.is_outer) {
+            return (node, element);
+        }
+        let mut at = self.around(node);
+        while let Some(around) = at {
+            if let Some(found) = self.element(around, &class.name)
+                && matches!(found.what, What::Class(_))
+                && found.has_prefix(|prefixes| prefixes.is_inner)
+            {
+                return (around, found);
+            }
+            at = self.around(around);
+        }
+        if self.missing_inner_classes.insert(&class.name) {
+            self.error(
+                Diagnostic::warning(
+                    Code::MissingInner,
+                    class.name_span,
+                    format!(
+                        "there is no `inner` class `{}`; its own definition is taken",
+                        class.name
+                    ),
+                )
+                .label("`outer` refers to a class of a component around this one")
+                .help(format!(
+                    "declare an `inner` class `{}` in the model",
+                    class.name
+                )),
+            );
+        }
+        (node, element)
+    }
+
+    /// The node around one: of a component, the one that it is in; of another class, that of the text around it.
+    fn around(&self, node: NodeId) -> Option<NodeId> {
+        let at = self.node(node);
+        match at.is_component {
+            true => at.parent,
+            false => {
+                let around = self.part(at.root).around?;
+                Some(self.part(around).node)
+            }
+        }
     }
 
     pub(super) fn imported(
@@ -179,7 +234,8 @@ impl<'a> Elaborator<'a> {
                     }
                 }
             };
-            found = (inside, self.element(inside, name)?);
+            let element = self.element(inside, name)?;
+            found = self.referred(inside, element);
         }
         Some(found)
     }
@@ -253,14 +309,13 @@ impl<'a> Elaborator<'a> {
         handle: &Handle<'a>,
     ) -> Option<(Handle<'a>, Vec<Layer<'a>>)> {
         let mut handle = handle.clone();
-        let mut layers = handle.env.layers.clone();
+        let mut layers = Vec::new();
         for _ in 0..MAX_BASES {
+            layers.extend(handle.layers());
             let Some(alias) = &handle.class.alias else {
                 return Some((handle, layers));
             };
-            layers.push(plain_layer(&alias.modifications, handle.part));
             handle = self.find_class(handle.part, &alias.base)?;
-            layers.extend(handle.env.layers.iter().cloned());
         }
         None
     }
@@ -323,7 +378,7 @@ impl<'a> Elaborator<'a> {
                 }
                 return Err(self.unknown_class(&name, span, part));
             };
-            resolved.layers.extend(handle.env.layers.iter().cloned());
+            resolved.layers.extend(handle.layers());
             let Some(alias) = &handle.class.alias else {
                 if let [extends] = handle.class.extends.as_slice() {
                     if extends.base == "ExternalObject" {
@@ -351,9 +406,6 @@ impl<'a> Elaborator<'a> {
             resolved
                 .dims
                 .extend(alias.dims.iter().map(|&dim| (dim, handle.part)));
-            resolved
-                .layers
-                .push(plain_layer(&alias.modifications, handle.part));
             if alias.causality != Causality::None {
                 resolved.causality = alias.causality;
             }

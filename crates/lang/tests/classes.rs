@@ -1,0 +1,244 @@
+//! Classes that stand for others: `outer` ones, replaceable ones and what their constraining clauses modify.
+
+use daelight_lang::{Code, Loaded, Model, Options, load};
+
+fn loaded(text: &str) -> Loaded {
+    load("test.mo", text.as_bytes(), &Options::default())
+}
+
+fn model(text: &str) -> Model {
+    let Loaded {
+        model, diagnostics, ..
+    } = loaded(text);
+    model.unwrap_or_else(|| panic!("{diagnostics:#?}\n{text}"))
+}
+
+fn value(model: &Model, name: &str) -> f64 {
+    let parameter = model.parameters.iter().find(|it| it.name == name);
+    parameter.unwrap_or_else(|| panic!("no `{name}`")).value
+}
+
+/// Each kind of class as an `outer` one, at some depths below the class that is meant, in both writings of the `inner` one.
+#[test]
+fn outer_classes_are_the_inner_ones_around_them() {
+    // Kind; the default and the other class of it; what an `outer` class of that kind is used for, with the name `It`.
+    let kinds = [
+        (
+            "model",
+            "model One parameter Real y = 1; end One; model Two parameter Real y = 2; Real u = y; end Two;",
+            "It it; parameter Real z = it.y; Real w = z*time;",
+        ),
+        (
+            "record",
+            "record One parameter Real y = 1; end One; record Two parameter Real y = 2; end Two;",
+            "It it; parameter Real z = it.y; Real w = z*time;",
+        ),
+        (
+            "package",
+            "package One constant Real y = 1; end One; package Two constant Real y = 2; end Two;",
+            "parameter Real z = It.y; Real w = z*time;",
+        ),
+        (
+            "function",
+            "partial function Any input Real u; output Real y; end Any; function One extends Any; algorithm y := u; end One;
+             function Two extends Any; algorithm y := 2*u; end Two;",
+            "parameter Real z = It(1.0); Real w = z*time;",
+        ),
+        (
+            "type",
+            "type One = Real(min = 1); type Two = Real(min = 2);",
+            "parameter It it = 5; parameter Real z = it.min; Real w = z*time;",
+        ),
+    ];
+    for (kind, classes, used) in kinds.iter().filter(|(kind, ..)| *kind != "type") {
+        for depth in 0..3 {
+            let mut text = format!("{classes} model L0 outer {kind} It = One; {used} end L0;");
+            for level in 1..=depth {
+                let below = level - 1;
+                text += &format!("model L{level} L{below} l; end L{level};");
+            }
+            let path = "l.".repeat(depth + 1);
+            let inners = [
+                format!("inner {kind} It = Two;"),
+                format!("inner replaceable {kind} It = Two;"),
+                format!("inner {kind} It extends Two; end It;"),
+            ];
+            for inner in &inners {
+                let read = model(&format!("{text} model M {inner} L{depth} l; end M;"));
+                assert_eq!(
+                    value(&read, &format!("{path}z")),
+                    2.0,
+                    "{kind} {depth} {inner}"
+                );
+            }
+            // The nearest one counts; one that is declared again is still `inner`; without any the class is its own.
+            let read = model(&format!(
+                "{text} model N inner {kind} It = Two; L{depth} l; end N; model M inner {kind} It = One; N n; end M;"
+            ));
+            assert_eq!(value(&read, &format!("n.{path}z")), 2.0, "{kind} {depth}");
+            let read = model(&format!(
+                "{text} model N inner replaceable {kind} It = One; L{depth} l; end N;
+                 model M N n(redeclare {kind} It = Two); N o; end M;"
+            ));
+            assert_eq!(value(&read, &format!("n.{path}z")), 2.0, "{kind} {depth}");
+            assert_eq!(value(&read, &format!("o.{path}z")), 1.0, "{kind} {depth}");
+            let alone = loaded(&format!("{text} model M L{depth} l; end M;"));
+            let told: Vec<Code> = alone.diagnostics.iter().map(|it| it.code).collect();
+            assert_eq!(told, [Code::MissingInner], "{kind} {depth}");
+            let alone = alone.model.expect("a model");
+            assert_eq!(value(&alone, &format!("{path}z")), 1.0, "{kind} {depth}");
+        }
+    }
+    let (_, classes, _) = kinds[4];
+    let read = model(&format!(
+        "{classes} model T outer type It = One; It x = time; end T; model M inner type It = Two; T t; end M;"
+    ));
+    let least = read.unknowns[0].min.map(|it| read.parameter_value(it));
+    assert_eq!(least, Some(2.0));
+}
+
+/// An `outer` class can be partial: what is used is the `inner` one. Between them a class can be both.
+#[test]
+fn outer_classes_may_be_partial_and_handed_on() {
+    let base = "partial function A input Real u; output Real y; end A; function B extends A; algorithm y := 3*u; end B;
+        function C extends A; algorithm y := 5*u; end C; model D outer function f = A; parameter Real y = f(1.0); Real w = y*time; end D;";
+    let read = model(&format!("{base} model M inner function f = B; D d; end M;"));
+    assert_eq!(value(&read, "d.y"), 3.0);
+    let read = model(&format!(
+        "{base} model E inner outer function f = C; D d; parameter Real own = f(1.0); Real w = own*time; end E; model M inner function f = B; E e; D d; end M;"
+    ));
+    assert_eq!(value(&read, "e.d.y"), 5.0);
+    assert_eq!(value(&read, "e.own"), 3.0);
+    assert_eq!(value(&read, "d.y"), 3.0);
+    assert!(
+        loaded(&format!("{base} model M D d; end M;"))
+            .model
+            .is_none()
+    );
+}
+
+/// The modifications of a constraining clause reach the class that is declared and every class in its place, below the
+/// modifications that these bring themselves (specification, 7.3.2). The truth is a chain of who speaks.
+#[test]
+fn constraining_clauses_modify_whatever_stands_there() {
+    // Kind of class, and how a component of the class `It` gives the number that is modified.
+    let kinds = [
+        (
+            "model",
+            "parameter Real y = T;",
+            "It it; parameter Real z = it.y; Real w = z*time;",
+        ),
+        (
+            "record",
+            "",
+            "It it; parameter Real z = it.T; Real w = z*time;",
+        ),
+        ("package", "", "parameter Real z = It.T; Real w = z*time;"),
+    ];
+    for (kind, rest, used) in kinds {
+        let what = if kind == "package" {
+            "constant"
+        } else {
+            "parameter"
+        };
+        let classes = format!(
+            "{kind} Any {what} Real T = 1; {rest} end Any; {kind} One extends Any; end One; {kind} Two extends Any(T = 4); end Two;"
+        );
+        for (own, clause) in [
+            ("", "constrainedby Any(T = 9)"),
+            ("(T = 2)", "constrainedby Any(T = 9)"),
+            ("", "\"text\" constrainedby Any(T = 9) \"text\""),
+            ("(T = 2)", "constrainedby Any"),
+            ("(T = 2)", ""),
+            ("", ""),
+        ] {
+            let host = format!(
+                "{classes} model H replaceable {kind} It = One{own} {clause}; {used} end H;"
+            );
+            let clause_gives = clause.contains('9').then_some(9.0);
+            // Without a clause the declaration is what constrains.
+            let handed = match (clause.is_empty(), own) {
+                (true, "(T = 2)") => Some(2.0),
+                _ => clause_gives,
+            };
+            let declared = if own.is_empty() {
+                clause_gives.unwrap_or(1.0)
+            } else {
+                2.0
+            };
+            for (by, expected) in [
+                (None, declared),
+                (Some("Two"), handed.unwrap_or(4.0)),
+                (Some("Two(T = 6)"), 6.0),
+                (Some("One"), handed.unwrap_or(1.0)),
+            ] {
+                let writings = match by {
+                    None => vec![
+                        ("model M H h; end M;".to_string(), "h.z"),
+                        ("model M extends H; end M;".to_string(), "z"),
+                    ],
+                    Some(by) => vec![
+                        (
+                            format!("model M H h(redeclare {kind} It = {by}); end M;"),
+                            "h.z",
+                        ),
+                        (
+                            format!("model M extends H(redeclare {kind} It = {by}); end M;"),
+                            "z",
+                        ),
+                        (
+                            format!("model M extends H; redeclare {kind} It = {by}; end M;"),
+                            "z",
+                        ),
+                        (
+                            format!("model G = H(redeclare {kind} It = {by}); model M G h; end M;"),
+                            "h.z",
+                        ),
+                        (
+                            format!(
+                                "model G extends H; redeclare replaceable {kind} It = One(T = 8); end G; model M G h(redeclare {kind} It = {by}); end M;"
+                            ),
+                            if by.contains('6') { "h.z" } else { "" },
+                        ),
+                    ],
+                };
+                for (text, name) in writings.into_iter().filter(|(_, name)| !name.is_empty()) {
+                    let text = format!("{host} {text}");
+                    assert_eq!(value(&model(&text), name), expected, "{text}");
+                }
+            }
+            // What is modified farther inside is so of the class that is replaced.
+            let text = format!(
+                "{host} model G = H(It(T = 7)); model M G h(redeclare {kind} It = Two(T = 6)); end M;"
+            );
+            assert_eq!(value(&model(&text), "h.z"), 6.0, "{text}");
+        }
+        // The long writing of a class can have the clause too.
+        let text = format!(
+            "{classes} model H replaceable {kind} It extends One; end It constrainedby Any(T = 9); {used} end H;
+             model M H h; H g(redeclare {kind} It = Two); end M;"
+        );
+        assert_eq!(value(&model(&text), "h.z"), 9.0, "{text}");
+        assert_eq!(value(&model(&text), "g.z"), 9.0, "{text}");
+    }
+}
+
+/// An added `inner` component is one like any other: its variables have their equations, its own `outer` ones are found.
+#[test]
+fn an_added_inner_is_whole() {
+    let classes =
+        "model Field parameter Real g = 3; Real h = g*time + 1; Real k; equation k = h; end Field;
+        model Mass outer Field field; Real v = field.k; end Mass;";
+    for text in [
+        "model M Mass m; end M;",
+        "model Group Mass m; end Group; model M Group m[2]; end M;",
+        "model World outer Field field; Real w = field.h; end World;
+         model User outer World world; Real u = world.w; end User; model M User u; Mass m; end M;",
+    ] {
+        let read = model(&format!("{classes} {text}"));
+        assert!(daelight_lang::balance(&read).is_balanced(), "{text}");
+        let mut names = read.unknowns.iter().map(|it| it.name.as_str());
+        assert!(names.any(|name| name == "field.h"), "{text}");
+        assert_eq!(read.unknowns.len(), read.equations.len(), "{text}");
+    }
+}
