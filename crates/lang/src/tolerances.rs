@@ -14,3 +14,7 @@ pub const PARAGRAPH: usize = 400;
 
 /// Longest formula in a document, in bytes of markup: what is longer fills a page and is described instead.
 pub const PAGE: usize = 24_000;
+
+/// A loop whose result can be off by more of its size is not what it converges to: three digits are coarser than any result of a
+/// run that is asked for, and Newton's steps that stop at 1e-2 are within it.
+pub const LOOSE_LOOP: f64 = 1e-3;

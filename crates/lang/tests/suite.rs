@@ -4,5 +4,6 @@
 mod classes;
 mod components;
 mod error_pages;
+mod loops;
 mod meaning;
 mod others;

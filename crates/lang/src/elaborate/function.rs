@@ -2,7 +2,7 @@
 
 mod implicit;
 mod local;
-mod repeat;
+pub(super) mod repeat;
 mod statement;
 
 use super::scope::{Base, CLASS_DEPTH, Element, NodeId, PartId, What};

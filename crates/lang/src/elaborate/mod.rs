@@ -140,6 +140,8 @@ pub(crate) struct Elaborator<'a> {
     has_unknowns: bool,
     missing_inners: Vec<(&'a str, instance::Instance)>,
     missing_inner_classes: HashSet<&'a str>,
+    /// Loops that are solved, in the order of their equations.
+    solved_loops: Vec<function::repeat::SolvedLoop>,
     known_bounds: HashMap<(AstId, PartId), Value>,
     /// Rates of parameters that the initial equations determine.
     resting: Vec<(ExprId, Rc<instance::Variable<'a>>)>,
@@ -246,6 +248,7 @@ pub fn elaborate<'a>(
         has_unknowns: false,
         missing_inners: Vec::new(),
         missing_inner_classes: HashSet::new(),
+        solved_loops: Vec::new(),
         known_bounds: HashMap::new(),
         resting: Vec::new(),
         sizing: Vec::new(),
@@ -299,15 +302,17 @@ pub fn elaborate<'a>(
     elaborator.read_connections();
     elaborator.bind_variables();
     elaborator.all_equations();
+    let experiment = elaborator.experiment();
+    let start_time = experiment.start_time.unwrap_or(0.0);
+    elaborator.settle_loops(start_time);
     // What defines a variable may stand in what was not read.
     if !unread {
         elaborator.settle_clocks();
         elaborator.settle_discrete();
     }
     elaborator.set_views_aside();
-    elaborator.guess_by_definitions();
+    elaborator.guess_by_definitions(start_time);
     elaborator.check_foreign();
-    let experiment = elaborator.experiment();
     let mut drawing = elaborator.drawing();
     if let Some(expression) = outside.stop_when {
         // A mistake has been reported; there is no model then.

@@ -27,8 +27,8 @@ pub(super) struct PartId(pub u32);
 pub(super) const TOP: PartId = PartId(0);
 pub(super) const TOP_NODE: NodeId = NodeId(0);
 
-/// Bases, aliases and enclosing classes that are followed.
-const MAX_BASES: usize = 60;
+/// Bases, aliases, enclosing classes, and connectors inside each other that are followed.
+pub(super) const MAX_BASES: usize = 60;
 
 /// Levels of expressions that one level of classes counts as: measured frames are about this much larger.
 pub(super) const CLASS_DEPTH: usize = 8;

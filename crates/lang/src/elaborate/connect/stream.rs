@@ -2,7 +2,7 @@
 
 use super::super::equation::Section;
 use super::super::instance::Instance;
-use super::super::scope::What;
+use super::super::scope::{MAX_BASES, What};
 use super::super::value::Value;
 use super::super::{Checked, Elaborator, Reported};
 use super::{Leaf, Place};
@@ -15,9 +15,6 @@ use std::collections::HashMap;
 
 /// The least share of a flow in a mixture, relative to its nominal size: with no flow at all the mixture is the mean.
 const LEAST_SHARE: f64 = 1e-10;
-
-/// Connectors that a mixture is followed through, one inside the other.
-const MAX_LEVELS: usize = 50;
 
 /// The flow beside a quantity that it carries, and its bounds.
 struct Carrier {
@@ -110,7 +107,7 @@ impl<'a> Elaborator<'a> {
 
     /// What comes from connectors, weighted by the flows out of them; `None` if nothing does.
     fn mixture(&mut self, from: &[Leaf], span: Span, level: usize) -> Checked<Option<ExprId>> {
-        if level > MAX_LEVELS {
+        if level > MAX_BASES {
             return Ok(None);
         }
         let mut parts = Vec::with_capacity(from.len());

@@ -17,6 +17,21 @@ struct Before {
     n_unknowns: usize,
     n_declarations: usize,
     n_equations: usize,
+    n_solved_loops: usize,
+}
+
+/// A loop in whose place stands what it converges to.
+pub(in crate::elaborate) struct SolvedLoop {
+    /// The unknowns for its numbers, what they are before it, and what a round makes of them.
+    pub unknowns: Vec<usize>,
+    pub starts: Vec<ExprId>,
+    pub round: Vec<ExprId>,
+    /// Whether it is entered, and whether it goes on after a round.
+    pub enters: ExprId,
+    pub goes_on: ExprId,
+    /// Whether a branch around the call decides that it is needed.
+    pub is_conditional: bool,
+    pub span: Span,
 }
 
 impl<'a> Elaborator<'a> {
@@ -76,7 +91,7 @@ impl<'a> Elaborator<'a> {
         if names.iter().all(is_whole) {
             return self.write_out(condition, holds, body, &names);
         }
-        if self.converge(condition, body, &names) {
+        if self.converge(condition, holds, body, &names) {
             return Ok(End::Through);
         }
         // Rounds that converge have the value of what they converge to, and not its derivatives: along a motion they would be wrong.
@@ -101,6 +116,7 @@ impl<'a> Elaborator<'a> {
             n_unknowns: self.unknowns.len(),
             n_declarations: self.declarations.len(),
             n_equations: self.equations.len(),
+            n_solved_loops: self.solved_loops.len(),
         }
     }
 
@@ -111,6 +127,7 @@ impl<'a> Elaborator<'a> {
         self.unknowns.truncate(before.n_unknowns);
         self.declarations.truncate(before.n_declarations);
         self.equations.truncate(before.n_equations);
+        self.solved_loops.truncate(before.n_solved_loops);
     }
 
     /// A loop round by round, each behind its condition: as many rounds as the longest array has elements, and at events 64, which no bisection
@@ -157,7 +174,13 @@ impl<'a> Elaborator<'a> {
 
     /// A loop of Newton's kind, x := x - step(x) until |e| is small, where the step is made of e: what it converges to is the
     /// x whose step is zero. False for any other loop, which leaves nothing behind.
-    fn converge(&mut self, condition: AstId, body: &'a [Statement], names: &[&'a str]) -> bool {
+    fn converge(
+        &mut self,
+        condition: AstId,
+        enters: ExprId,
+        body: &'a [Statement],
+        names: &[&'a str],
+    ) -> bool {
         let span = self.ast.span(condition);
         let before = self.before_loop();
         let mut carried = Vec::new();
@@ -183,12 +206,26 @@ impl<'a> Elaborator<'a> {
             .iter()
             .map(|&(name, _)| self.number_of(name))
             .collect();
-        let is_newton = matches!(end, Ok(End::Through))
-            && after.is_ok_and(|after| self.leaves_where_small(after, &symbols, &steps));
-        if !is_newton {
-            self.take_back(before);
-            return false;
-        }
+        let goes_on = match (end, after) {
+            (Ok(End::Through), Ok(after)) if self.leaves_where_small(after, &symbols, &steps) => {
+                after
+            }
+            _ => {
+                self.take_back(before);
+                return false;
+            }
+        };
+        let round = symbols.iter().zip(&steps);
+        let round = round.map(|(&symbol, step)| step.unwrap_or(symbol));
+        self.solved_loops.push(SolvedLoop {
+            unknowns: (before.n_unknowns..before.n_unknowns + symbols.len()).collect(),
+            starts: carried.iter().map(|&(_, start)| start).collect(),
+            round: round.collect(),
+            enters,
+            goes_on,
+            is_conditional: !self.path.is_empty(),
+            span,
+        });
         for ((&(name, start), &symbol), step) in carried.iter().zip(&symbols).zip(steps) {
             self.require_implicit(symbol, step.unwrap_or(symbol), start, span);
             self.set_number(name, symbol);
