@@ -305,6 +305,24 @@ fn find_enclosing<'a>(
     false
 }
 
+/// Whether a dotted name ends with the path of a class in its text, behind what stands in `within`.
+fn has_full_name(ast: &Ast, class: &Class, name: &str) -> bool {
+    let mut around = Vec::new();
+    find_enclosing(&ast.classes, class, &mut around);
+    around.push(class);
+    let names: Vec<&str> = around.iter().map(|class| class.name.as_str()).collect();
+    let path = names.join(".");
+    let full = match &ast.within {
+        Some(within) => format!("{within}.{path}"),
+        None => path,
+    };
+    // A part of the path is as good where it is one of whole names.
+    full == name
+        || full
+            .strip_suffix(name)
+            .is_some_and(|before| before.ends_with('.'))
+}
+
 /// The text, up to where it stops being one.
 fn decode(name: &str, bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) -> Source {
     if bytes.len() > MAX_SOURCE_BYTES {
@@ -361,7 +379,9 @@ fn choose_class<'a>(
     };
     let found = match wanted {
         None => models().next_back(),
-        Some(name) => models().rfind(|class| class.name == name),
+        Some(name) => models()
+            .rfind(|class| class.name == name)
+            .or_else(|| models().rfind(|class| has_full_name(ast, class, name))),
     };
     if found.is_none() {
         let place = Span {

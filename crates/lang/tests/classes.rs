@@ -242,3 +242,88 @@ fn an_added_inner_is_whole() {
         assert_eq!(read.unknowns.len(), read.equations.len(), "{text}");
     }
 }
+
+/// A class of the text is asked for by its name, by its path or by a part of it, behind what `within` says.
+#[test]
+fn a_class_has_a_full_name() {
+    let text = "package A package B model M Real x = 1; end M; model N Real y = 2; end N; end B; model M Real z = 3; end M; end A;";
+    let first = |within: &str, name: &str| {
+        let options = Options {
+            model: Some(name.to_string()),
+            ..Options::default()
+        };
+        let read = load("test.mo", format!("{within} {text}").as_bytes(), &options);
+        let model = read.model?;
+        Some(model.unknowns[0].name.clone())
+    };
+    for (name, expected) in [
+        ("A.B.M", Some("x")),
+        ("B.M", Some("x")),
+        ("A.M", Some("z")),
+        ("A.B.N", Some("y")),
+        ("N", Some("y")),
+        ("A.N", None),
+        ("B", None),
+        (".M", None),
+        ("", None),
+    ] {
+        assert_eq!(first("", name).as_deref(), expected, "{name}");
+    }
+    assert_eq!(first("within Q;", "Q.A.B.M").as_deref(), Some("x"));
+    assert_eq!(first("within Q;", "R.A.B.M"), None);
+}
+
+/// `E(2)` is the second value of an enumeration (specification, 4.9.5.3): of numbers, parameters, loops; nothing outside of it.
+#[test]
+fn whole_numbers_become_values_of_enumerations() {
+    let text = |argument: &str| {
+        format!(
+            "package P type E = enumeration(one, two, three); end P;
+             model M import P.E; parameter Integer n = 3; parameter E e = {argument}; E all[3] = {{E(i) for i in 1:3}};
+               Real x = (if e == E.two then 2 else 0) + time; Real y = Integer(P.E(n)) + Integer(all[1]); end M;"
+        )
+    };
+    for (argument, expected) in [
+        ("E(2)", Some(2.0)),
+        ("P.E(n)", Some(3.0)),
+        ("E(n - 2)", Some(1.0)),
+        ("E(Integer(E.two))", Some(2.0)),
+    ] {
+        let read = model(&text(argument));
+        assert_eq!(Some(value(&read, "e")), expected, "{argument}");
+    }
+    for (argument, code) in [
+        ("E(0)", Code::IndexOutOfRange),
+        ("E(n + 1)", Code::IndexOutOfRange),
+        ("E(1.5)", Code::TypeMismatch),
+        ("E()", Code::WrongArity),
+        ("E(1, 2)", Code::WrongArity),
+    ] {
+        let told = loaded(&text(argument));
+        assert!(told.model.is_none(), "{argument}");
+        assert_eq!(told.diagnostics[0].code, code, "{argument}");
+    }
+}
+
+/// `sum` of records adds them by the `+` that they bring, whatever they are arranged in.
+#[test]
+fn records_are_summed_by_their_own_plus() {
+    let record = "operator record R Real a; Real b;
+          operator '+' function add input R x; input R y; output R z; algorithm z := R(x.a + y.a, x.b*y.b); end add; end '+';
+          operator '0' function zero output R z; algorithm z := R(0, 1); end zero; end '0'; end R;";
+    for n in 1..5 {
+        for (given, call) in [
+            ("r", "sum(r)"),
+            ("r", "sum(r[i] for i in 1:n)"),
+            ("r", "sum({r[i] for i in 1:n})"),
+        ] {
+            let read = model(&format!(
+                "{record} model M parameter Integer n = {n}; parameter R {given}[n](a = {{i for i in 1:n}}, b = {{i + 1 for i in 1:n}});
+                 parameter R s = {call}; Real x = (s.a + s.b)*time; end M;"
+            ));
+            let (a, b) = (n * (n + 1) / 2, (1..=n).map(|i| i + 1).product::<i32>());
+            assert_eq!(value(&read, "s.a"), f64::from(a), "{call}");
+            assert_eq!(value(&read, "s.b"), f64::from(b), "{call}");
+        }
+    }
+}

@@ -782,6 +782,11 @@ impl<'a> Elaborator<'a> {
         value: &Value,
         span: Span,
     ) -> Checked<Value> {
+        if name == "sum"
+            && let Some(sum) = self.sum_of_records(value, span)?
+        {
+            return Ok(sum);
+        }
         self.require_type(value, Type::Real, span)?;
         let ty = value.ty().unwrap_or(Type::Real);
         let elements = value.elements();

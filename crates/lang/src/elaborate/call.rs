@@ -436,6 +436,11 @@ impl<'a> Elaborator<'a> {
                 if let Some(truth) = self.least_truth(name, &values) {
                     return Ok(truth);
                 }
+                if let ("sum", [(value, at)]) = (name, &values[..])
+                    && let Some(sum) = self.sum_of_records(value, *at)?
+                {
+                    return Ok(sum);
+                }
                 for (value, at) in &values {
                     self.require_type(value, Type::Real, *at)?;
                 }

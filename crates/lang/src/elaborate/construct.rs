@@ -32,6 +32,9 @@ impl<'a> Elaborator<'a> {
         let What::Class(class) = element.what else {
             return Ok(None);
         };
+        if let Some(literals) = self.literals_of(&element) {
+            return self.enumerated(name, literals, positional, span).map(Some);
+        }
         let Some(made) = self.class_node(node, &class.name, &element) else {
             return Ok(None);
         };
@@ -87,6 +90,55 @@ impl<'a> Elaborator<'a> {
             node: Some(made),
             fields,
         }))))
+    }
+
+    /// `E(2)`: the second value of an enumeration.
+    fn enumerated(
+        &mut self,
+        name: &str,
+        literals: &[String],
+        positional: &[AstId],
+        span: Span,
+    ) -> Checked<Value> {
+        let count = literals.len();
+        let [argument] = positional else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongArity,
+                    span,
+                    format!("`{name}` takes one whole number"),
+                )
+                .label("an enumeration")
+                .help(format!("write {name}(1) to {name}({count})")),
+            ));
+        };
+        let value = self.eval_number(*argument)?;
+        let expr = self.scalar(&value, span)?;
+        if value.ty() != Some(Type::Integer) {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::TypeMismatch,
+                    span,
+                    format!("`{name}` takes a whole number"),
+                )
+                .label("not an Integer")
+                .help(format!("write {name}(1) to {name}({count}), or integer(…)")),
+            ));
+        }
+        if let Some(at) = self.known(expr)
+            && !(1.0..=count as f64).contains(&at)
+        {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::IndexOutOfRange,
+                    span,
+                    format!("`{name}` has no value {at}"),
+                )
+                .label("outside the enumeration")
+                .help(format!("its values are 1 to {count}")),
+            ));
+        }
+        Ok(Value::Scalar(Type::Integer, expr))
     }
 
     /// The default of a field that a constructor is called without.
@@ -261,6 +313,25 @@ impl<'a> Elaborator<'a> {
             return Ok(Some(sum));
         }
         Ok(Some(Value::listed(dims, items)))
+    }
+
+    /// The sum of an array of records, by the `+` that they bring.
+    pub(super) fn sum_of_records(&mut self, value: &Value, span: Span) -> Checked<Option<Value>> {
+        let Value::List(list) = value else {
+            return Ok(None);
+        };
+        let Some((first, rest)) = list.items.split_first() else {
+            return Ok(None);
+        };
+        self.step(list.items.len() as u64, span)?;
+        let mut sum = first.clone();
+        for item in rest {
+            match self.operated("+", &sum, item, span)? {
+                Some(value) => sum = value,
+                None => return Ok(None),
+            }
+        }
+        Ok(matches!(sum, Value::Record(_)).then_some(sum))
     }
 
     /// `-a` of a record.
