@@ -1,6 +1,6 @@
 //! Classes that stand for others: `outer` ones, replaceable ones and what their constraining clauses modify.
 
-use daelight_lang::{Code, Loaded, Model, Options, load};
+use daelight_lang::{ArrayStyle, Code, Loaded, Model, Options, Symbol, flat_modelica, load};
 
 fn loaded(text: &str) -> Loaded {
     load("test.mo", text.as_bytes(), &Options::default())
@@ -326,4 +326,43 @@ fn records_are_summed_by_their_own_plus() {
             assert_eq!(value(&read, "s.b"), f64::from(b), "{call}");
         }
     }
+}
+
+/// Constants of packages that several components choose have names of their own, so that a flat text reads back to the same values.
+#[test]
+fn constants_of_chosen_packages_have_names_of_their_own() {
+    let classes = "package A constant Real k = 2; constant Real g = 5; end A; package B extends A(k = 3); constant Real h = k + 1; end B;
+        model Sub replaceable package M = A constrainedby A; Real y = M.k*time + M.g; end Sub; model Two Sub s; Sub t(redeclare package M = B(k = 7)); end Two;";
+    for text in [
+        "model T Sub a; Sub b(redeclare package M = B); Sub c(redeclare package M = B); Sub d(redeclare package M = A(k = 9)); end T;",
+        "model T Two a; Two b; Sub c(redeclare package M = B); Real z = A.k*time; end T;",
+        "model T Sub a[2]; Sub b[3](redeclare package M = B(g = 1)); end T;",
+    ] {
+        for text in [
+            format!("{classes} {text}"),
+            format!("package Q {classes} {text} end Q;"),
+        ] {
+            let first = model(&text);
+            let flat = |model: &Model| flat_modelica(model, ArrayStyle::Kept).expect("short");
+            let second = model(&flat(&first));
+            assert_eq!(rates(&first), rates(&second), "{}", flat(&first));
+            // The names are those of one number each.
+            let mut names: Vec<&str> = first.parameters.iter().map(|it| it.name.as_str()).collect();
+            let n = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), n, "{}", flat(&first));
+        }
+    }
+}
+
+/// The values of all right sides at time 1.
+fn rates(model: &Model) -> Vec<f64> {
+    let value = |id| match model.symbols.get(id) {
+        Symbol::Time => 1.0,
+        Symbol::Parameter(index) => model.parameters[index].value,
+        _ => 0.0,
+    };
+    let sides: Vec<_> = model.equations.iter().map(|it| it.right).collect();
+    model.graph.evaluate(&sides, value)
 }

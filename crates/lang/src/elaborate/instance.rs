@@ -165,7 +165,33 @@ impl<'a> Elaborator<'a> {
         if self.is_own_constant(node, declaration) && !self.by_name.contains_key(name) {
             path = name.into();
         }
+        if !self.node(node).is_component && self.by_name.contains_key(&path) {
+            path = self.free_name(node, path);
+        }
         self.make_component(node, path, &element, declaration, self.brought(node, name))
+    }
+
+    /// A name for a constant of a package whose own name is that of another one: behind the component whose package it is or,
+    /// where that is taken too, with a number.
+    fn free_name(&self, node: NodeId, name: Rc<str>) -> Rc<str> {
+        let mut around = self.around(node);
+        while let Some(at) = around
+            && !self.node(at).is_component
+        {
+            around = self.around(at);
+        }
+        let component = around.map_or("", |at| &self.node(at).path);
+        let base = match component.is_empty() {
+            true => name.to_string(),
+            false => format!("{component}.{name}"),
+        };
+        let mut free = base.clone();
+        let mut count = 1;
+        while self.by_name.contains_key(free.as_str()) {
+            count += 1;
+            free = format!("{base}{count}");
+        }
+        free.into()
     }
 
     /// Whether a declaration is one of a package in the text of the model.

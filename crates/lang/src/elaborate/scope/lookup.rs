@@ -166,7 +166,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The node around one: of a component, the one that it is in; of another class, that of the text around it.
-    fn around(&self, node: NodeId) -> Option<NodeId> {
+    pub(in crate::elaborate) fn around(&self, node: NodeId) -> Option<NodeId> {
         let at = self.node(node);
         match at.is_component {
             true => at.parent,
