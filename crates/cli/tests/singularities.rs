@@ -616,6 +616,64 @@ fn folds_that_are_missed_are_passed_on_their_own_branch() {
     }
 }
 
+/// The same fold without a velocity, beside states that follow y: what a state is off by says nothing of the distance at which y = 0 is
+/// missed. With e = 0 two solutions meet.
+#[test]
+fn folds_with_states_beside_them_are_passed_and_crossings_are_not() {
+    let mut random = Random(20);
+    for case in 0..96 {
+        let (c, k, q) = (
+            random.between(0.5, 1.5),
+            random.between(0.5, 2.0),
+            random.between(-2.0, 2.0),
+        );
+        let (a, b) = (random.between(0.3, 2.0), random.between(-1.9, 1.9));
+        let is_met = case % 6 == 5;
+        let e = match is_met {
+            true => 0.0,
+            false => 10f64.powf(random.between(-4.0, -1.0)),
+        };
+        let left = format!("(y - ({q}))^2");
+        let right = format!("({k}*(time - {c}))^2 + {e}^2");
+        let (beside, equations) = match case / 6 % 4 {
+            0 => ("W", format!("{left} = {right}; der(W) = y;")),
+            1 => ("W", format!("der(W) = -{a}*W + y; {left} = {right};")),
+            2 => (
+                "W",
+                format!("{left} + {b}*der(W) = {right} + {b}*({a}*W - y); der(W) = {a}*W - y;"),
+            ),
+            _ => (
+                "W",
+                format!("u = 2*y; (u/2 - ({q}))^2 = {right}; der(W) = u - W;"),
+            ),
+        };
+        let start = q + (k * c).hypot(e);
+        let more = match case / 6 % 4 {
+            3 => format!(", u(start = {})", 2.0 * start),
+            _ => String::new(),
+        };
+        let text = model(
+            &format!("Real y(start = {start}){more}; {}", state(beside, 0.0)),
+            &equations,
+        );
+        let method = ["auto", "radau", "bdf"][case % 3];
+        let rtol = ["1e-4", "1e-6", "1e-8"][case / 3 % 3];
+        let end = (2.0 * c).to_string();
+        let (code, found) = solve(&text, &["--to", &end, "--method", method, "--rtol", rtol]);
+        let label = format!("{method} at {rtol}, e = {e}: {found}\n{text}");
+        if is_met {
+            let told = &found["singularities"][0];
+            assert_eq!(told["nature"], "bifurcation", "{label}");
+            assert!((number(&told["time"]) - c).abs() < 1e-7, "{label}");
+            continue;
+        }
+        assert_eq!(code, 0, "{label}");
+        assert_eq!(found["singularities"], serde_json::json!([]), "{label}");
+        let y = number(&found["final"]["y"]);
+        assert!((y - start).abs() < 1e-8 * start.abs().max(1.0), "{label}");
+    }
+}
+
 /// A body at rest whose equation is its energy may hang where it is or fall: whoever calls the first a solution says that it is not the
 /// only one.
 #[test]

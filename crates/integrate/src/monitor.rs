@@ -7,13 +7,13 @@ pub(crate) mod ahead;
 
 use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
-use crate::judge::{Claim, Confirm, Standing};
+use crate::judge::{Claim, Confirm, Standing, TimeAlone};
 use crate::locate;
 use crate::options::Tolerances;
 use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::{Stages, evaluate_jacobian, same_branches};
-use crate::tolerances::{DIP, SIDE_SURFACE};
+use crate::tolerances::{CONFIRM_LEAST, DIP, SIDE_SURFACE};
 use crate::trajectory::shift;
 use ahead::{Look, PHASE, most_samples};
 
@@ -97,6 +97,14 @@ impl Zero {
     pub fn touching(quantity: usize, time: f64) -> Self {
         Self::of(quantity, time, false)
     }
+}
+
+/// What a quantity reads.
+pub(crate) struct Reads {
+    /// The highest derivative of each unknown.
+    pub highest: Vec<usize>,
+    /// Whether a determinant reads what its own block determines, as that of a fold does.
+    pub is_fold: bool,
 }
 
 /// A pair of complex zeros beside the real times: a quantity that comes near zero and turns.
@@ -298,6 +306,9 @@ pub(crate) struct Monitor<'p> {
     varies: Vec<bool>,
     /// A determinant that dips to this part of its surroundings may touch zero.
     touching: f64,
+    time_alone: TimeAlone,
+    /// Whether each quantity follows time alone, once that was asked.
+    follows_time: Vec<Option<bool>>,
     confirm: Option<Confirm<'p>>,
     /// Near misses that the last look ahead saw.
     pub near_misses: Vec<NearMiss>,
@@ -336,6 +347,8 @@ impl<'p> Monitor<'p> {
             history: vec![Vec::with_capacity(4); n_quantities],
             highest: vec![f64::NEG_INFINITY; n_quantities],
             touching: (10.0 * tolerances.rtol).max(SIDE_SURFACE),
+            time_alone: TimeAlone::of(problem),
+            follows_time: vec![None; n_quantities],
             confirm: None,
             near_misses: Vec::new(),
             tolerances: tolerances.clone(),
@@ -363,28 +376,56 @@ impl<'p> Monitor<'p> {
         self.problem.arguments().get(place)
     }
 
-    /// The highest derivative of each unknown that a determinant reads, or that the equations of an argument determine.
-    pub fn reads(&self, quantity: usize) -> Vec<usize> {
+    /// What a determinant reads, or what the equations of an argument determine.
+    pub fn reads(&self, quantity: usize) -> Reads {
         let problem = self.problem;
-        let mut reads = vec![0; problem.n()];
+        let mut highest = vec![0; problem.n()];
         if let Some(argument) = self.argument(quantity) {
             for &equation in &argument.equations {
                 for j in problem.structure().jacobian_row(equation) {
-                    reads[j] = problem.unknown_offset(j);
+                    highest[j] = problem.unknown_offset(j);
                 }
             }
-            return reads;
+            return Reads {
+                highest,
+                is_fold: false,
+            };
         }
-        let tape = problem.jacobian_tape();
-        let entries: Vec<ExprId> = (0..tape.n_roots())
-            .filter(|&entry| self.solver.has_entry(quantity, |other| other == entry))
-            .map(|entry| tape.expr(tape.root(entry)))
-            .collect();
-        let tops = problem.equations().compile(&entries).tops();
-        for (j, (read, top)) in reads.iter_mut().zip(tops).enumerate() {
+        let tops = self.tops_of_block(quantity);
+        for (j, (read, top)) in highest.iter_mut().zip(&tops).enumerate() {
             *read = top.unwrap_or(0).min(problem.unknown_offset(j));
         }
-        reads
+        let own = &problem.structure().blocks()[quantity].unknowns;
+        let is_own_top =
+            |&j: &usize| tops.get(j).copied().flatten() >= Some(problem.unknown_offset(j));
+        Reads {
+            highest,
+            is_fold: own.iter().any(is_own_top),
+        }
+    }
+
+    /// The highest derivative of each unknown that the entries of a block read.
+    fn tops_of_block(&self, block: usize) -> Vec<Option<usize>> {
+        let tape = self.problem.jacobian_tape();
+        let entries: Vec<ExprId> = (0..tape.n_roots())
+            .filter(|&entry| self.solver.has_entry(block, |other| other == entry))
+            .map(|entry| tape.expr(tape.root(entry)))
+            .collect();
+        self.problem.equations().compile(&entries).tops()
+    }
+
+    /// The part of its surroundings to which the determinant of a block may dip without touching zero: where time alone decides it is known
+    /// better than the tolerance, as in (R10).
+    fn touching(&mut self, block: usize) -> f64 {
+        if self.follows_time[block].is_none() {
+            let tops = self.tops_of_block(block);
+            let mut read = tops.iter().enumerate().filter(|(_, top)| top.is_some());
+            self.follows_time[block] = Some(read.all(|(j, _)| self.time_alone.holds(j, 0)));
+        }
+        match self.follows_time[block] {
+            Some(true) => self.touching.min(10.0 * CONFIRM_LEAST),
+            _ => self.touching,
+        }
     }
 
     /// A quantity of the point at which the arguments were evaluated; a determinant only if it is factored.

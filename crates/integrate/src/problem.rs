@@ -259,6 +259,16 @@ impl Problem {
         self.structure.offsets().variable[unknown]
     }
 
+    /// The highest derivative of each unknown that a determinant or an argument reads.
+    pub(crate) fn highest_read(&self) -> Vec<usize> {
+        let tapes = [&self.jacobian, &self.argument_tape].map(|tape| tape.tops());
+        let read = |j: usize| {
+            let tops = tapes.iter().filter_map(|tops| *tops.get(j)?);
+            tops.max().unwrap_or(0).min(self.unknown_offset(j))
+        };
+        (0..self.n()).map(read).collect()
+    }
+
     /// The greatest c_i: the most differentiated equation.
     pub(crate) fn max_equation_offset(&self) -> usize {
         self.max_c

@@ -103,16 +103,11 @@ impl StepRule {
                 .map(|m| (m.saturating_sub(s) + 1..=m).map(|f| f as f64).product())
                 .collect()
         };
-        let tapes = [problem.jacobian_tape(), problem.argument_tape()].map(|tape| tape.tops());
-        let reads = |j: usize| {
-            let tops = tapes.iter().filter_map(|tops| *tops.get(j)?);
-            tops.max().unwrap_or(0).min(problem.unknown_offset(j))
-        };
         Self {
             n,
             n_stages,
             rtol,
-            reads: (0..n).map(reads).collect(),
+            reads: problem.highest_read(),
             steps: Tolerance::new(rtol, n_stages, max_d),
             reaches: Tolerance::new(rtol.max(REACH), n_stages, max_d),
             carried: Tolerance::new(rtol.max(CONFIRM_LEAST), n_stages, max_d),

@@ -1,6 +1,7 @@
 //! Whether a zero that was read on a series is one: the point satisfies the equations and the quantity vanishes there, each within
 //! what is known of the point, (R10).
 
+use super::time_alone::TimeAlone;
 use crate::options::Tolerances;
 use crate::problem::Problem;
 use crate::stages::same_branches;
@@ -58,6 +59,9 @@ pub(crate) struct Confirm<'p> {
     same: [Vec<Option<usize>>; 3],
     /// Entries of the system Jacobian for each small block, row by row.
     entries: Vec<Vec<Option<usize>>>,
+    /// The highest derivative of each unknown that a determinant or an argument reads.
+    reads: Vec<usize>,
+    time_alone: TimeAlone,
     rows: Vec<Interval>,
 }
 
@@ -76,6 +80,8 @@ impl<'p> Confirm<'p> {
         };
         Self {
             entries: block_entries(problem),
+            reads: problem.highest_read(),
+            time_alone: TimeAlone::of(problem),
             residuals: jet(staged, order),
             jacobian: jet(tapes[1], 0),
             arguments: jet(tapes[2], 0),
@@ -194,11 +200,6 @@ impl<'p> Confirm<'p> {
         let wanted = self.problem.max_unknown_offset().max(self.n_rows(n) - 1);
         self.rows.clear();
         let mut is_known = true;
-        // Without states nothing is carried on: the equations pin every point anew.
-        let rtol = match self.problem.structure().n_degrees_of_freedom() {
-            0 => CONFIRM_LEAST,
-            _ => tolerances.rtol.max(CONFIRM_LEAST),
-        };
         for m in 0..=wanted {
             for j in 0..n {
                 let d = self.problem.structure().offsets().variable[j];
@@ -208,6 +209,11 @@ impl<'p> Confirm<'p> {
                 let slope = coefficient_at(claim, n, j, m + 1, top).value * (m + 1) as f64;
                 let factorial = (1..=m).map(|f| f as f64).product::<f64>();
                 let nominal = tolerances.absolute(m, j) / tolerances.rtol / factorial;
+                // Where nothing is carried on the equations pin every point anew.
+                let rtol = match self.time_alone.holds(j, m) {
+                    true => CONFIRM_LEAST,
+                    false => tolerances.rtol.max(CONFIRM_LEAST),
+                };
                 let weight = rtol * (at.value.abs() + nominal);
                 let weight = CONFIRM_WEIGHTS * weight;
                 let error = weight + claim.rest * at.tail + CONFIRM_ROUNDING * at.size;
@@ -215,7 +221,7 @@ impl<'p> Confirm<'p> {
                 is_known &= m > 0 || 2.0 * at.tail <= CONFIRM_MOST * at.moving + weight;
                 let bend = coefficient_at(claim, n, j, m + 2, top).value;
                 let bend = bend * ((m + 1) * (m + 2)) as f64;
-                let is_top = m > 0 && m == d;
+                let is_top = m > 0 && m == d && self.reads[j] < d;
                 let error = if is_top { CONFIRM_TOP * error } else { error };
                 let error =
                     error + (claim.width * slope).abs() + (claim.width * claim.width * bend).abs();

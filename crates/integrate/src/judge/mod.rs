@@ -3,5 +3,7 @@
 //! Section 4 of `docs/theory/runs.md`.
 
 mod confirm;
+mod time_alone;
 
 pub(crate) use confirm::{Claim, Confirm, Standing};
+pub(crate) use time_alone::TimeAlone;

@@ -186,8 +186,11 @@ impl Monitor<'_> {
         // The error of a state is one of its size, not of what is left of a determinant close to zero.
         let (touching, scale) = match self.block(quantity) {
             None => (TOUCHED_ARGUMENT, 0.0),
-            Some(_) if size > SMALL => (self.touching, 0.0),
-            Some(_) => (self.touching, (self.highest[quantity] - here.log_abs).exp()),
+            Some(block) if size > SMALL => (self.touching(block), 0.0),
+            Some(block) => {
+                let highest = self.highest[quantity];
+                (self.touching(block), (highest - here.log_abs).exp())
+            }
         };
         Some(Watched {
             quantity,

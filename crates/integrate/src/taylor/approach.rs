@@ -153,7 +153,8 @@ impl Taylor<'_> {
         if !matches!(&self.reads, Some((quantity, _)) if *quantity == zero.quantity) {
             self.reads = Some((zero.quantity, self.monitor.reads(zero.quantity)));
         }
-        let reads = self.reads.as_ref().map_or(&[][..], |(_, reads)| reads);
+        let reads = self.reads.as_ref();
+        let reads = reads.map_or(&[][..], |(_, reads)| &reads.highest);
         StepSize {
             reach: size.reach.min(self.rule.reach_of(&self.series, reads)),
             ..size
@@ -377,7 +378,7 @@ impl Taylor<'_> {
         let is_one = passage == Passage::Smooth;
         // Nearer to the point more is known.
         let decides = decides && (near || approach.last_step || passage.is_told());
-        if decides && is_one && self.is_missed(zero) {
+        if decides && (is_one || self.is_fold(zero)) && self.is_missed(zero) {
             self.approach = Some(approach);
             return Verdict::Go {
                 limit: 0.5 * distance,
@@ -483,32 +484,54 @@ impl Taylor<'_> {
     /// y^2 = x^2 + e^2 has no y = 0, however little e is beside the tolerance: a series goes through it, and the constraints do not.
     fn is_missed(&mut self, zero: Zero) -> bool {
         let problem = self.stages.problem();
-        let offsets = &problem.structure().offsets().equation;
-        let Some(block) = problem.structure().blocks().get(zero.quantity) else {
+        let structure = problem.structure();
+        let Some(block) = structure.blocks().get(zero.quantity) else {
             return false;
         };
-        // Without states nothing is carried on, and the point is known to rounding in any case.
-        let is_free = problem.structure().n_degrees_of_freedom() > 0;
-        if !is_free || block.equations.iter().any(|&i| offsets[i] == 0) {
+        let offsets = &structure.offsets().equation;
+        let is_constraint = block.equations.iter().all(|&i| offsets[i] > 0);
+        // Without states nothing is carried on, and what is no fold is known to rounding.
+        let is_free = structure.n_degrees_of_freedom() > 0;
+        if !(self.is_fold(zero) || is_constraint && is_free) {
             return false;
         }
-        let Some(start) = self.determinant_at(zero.quantity, self.time) else {
+        self.point.clear();
+        self.point
+            .extend_from_slice(&self.series[..self.stages.n_point()]);
+        let mut nearest = self.point.clone();
+        let Some(start) = self.determinant_at(zero.quantity, self.time, &nearest) else {
             return false;
         };
         let vanishes = start + TOUCH_WIDTH.ln();
         let (mut centre, mut least) = (zero.time, f64::INFINITY);
         let mut reach = 0.1 * (zero.time - self.time).abs();
-        let nearest = TOUCH_WIDTH * reach;
-        while reach > nearest && least > vanishes {
-            let around = [-1.0, -0.5, 0.0, 0.5, 1.0].map(|part| centre + part * reach);
-            let found = around.map(|time| self.determinant_at(zero.quantity, time));
-            let known = around.into_iter().zip(found);
-            let known = known.filter_map(|(time, found)| Some((time, found?)));
-            let Some((time, lowest)) = known.min_by(|a, b| a.1.total_cmp(&b.1)) else {
+        let shortest = TOUCH_WIDTH * reach;
+        // By halves up to where the search begins: Newton's method for a root halves what it is off by.
+        let mut left = zero.time - self.time;
+        while left.abs() > reach {
+            left *= 0.5;
+            if self
+                .determinant_at(zero.quantity, zero.time - left, &nearest)
+                .is_some()
+            {
+                nearest.clone_from(&self.point);
+            }
+        }
+        while reach > shortest && least > vanishes {
+            let mut lowest: Option<(f64, f64, Vec<f64>)> = None;
+            for part in [-1.0, -0.5, 0.0, 0.5, 1.0] {
+                let time = centre + part * reach;
+                if let Some(found) = self.determinant_at(zero.quantity, time, &nearest)
+                    && lowest.as_ref().is_none_or(|lowest| found < lowest.1)
+                {
+                    lowest = Some((time, found, self.point.clone()));
+                }
+            }
+            let Some((time, found, point)) = lowest else {
                 least = f64::NEG_INFINITY;
                 break;
             };
-            (centre, least) = (time, least.min(lowest));
+            (centre, least, nearest) = (time, least.min(found), point);
             reach *= 0.5;
         }
         self.point.clear();
@@ -519,15 +542,45 @@ impl Taylor<'_> {
         least > vanishes
     }
 
-    /// The logarithm of the determinant of a block where the series is brought onto the constraints; `None` where it cannot be.
-    fn determinant_at(&mut self, block: usize, time: f64) -> Option<f64> {
+    /// Whether the determinant that vanishes reads what its own block determines.
+    fn is_fold(&self, zero: Zero) -> bool {
+        let known = self.reads.as_ref();
+        known.is_some_and(|(quantity, reads)| *quantity == zero.quantity && reads.is_fold)
+    }
+
+    /// The logarithm of the determinant of a block where the series is brought onto the constraints, and the point there; `None` where it
+    /// cannot be. What the equations determine, x_j^(d_j), is looked for from a point that holds, where the series itself is too close to
+    /// the zero for Newton's method.
+    fn determinant_at(&mut self, block: usize, time: f64, from: &[f64]) -> Option<f64> {
         let n = self.trajectory.n();
-        shift(&self.series, n, time - self.time, &mut self.point);
-        self.stages.set_point(time, &self.point);
-        self.stages.factor().ok()?;
-        self.stages.project(true).ok()?;
-        self.stages.factor().ok()?;
-        Some(self.stages.solver().determinant(block).log_abs)
+        for is_from in [false, true] {
+            self.point.resize(from.len(), 0.0);
+            shift(&self.series, n, time - self.time, &mut self.point);
+            if is_from {
+                let problem = self.stages.problem();
+                let is_determined = |at: usize| at / n >= problem.unknown_offset(at % n);
+                for at in (0..from.len()).filter(|&at| is_determined(at)) {
+                    self.point[at] = from[at];
+                }
+            }
+            self.stages.set_point(time, &self.point);
+            // Near a fold the Jacobian changes at once where the unknowns hardly do, and one that is kept takes many rounds.
+            let mut is_solved = false;
+            for _ in 0..4 {
+                is_solved = self.stages.factor().is_ok() && self.stages.project(true).is_ok();
+                if is_solved {
+                    break;
+                }
+            }
+            let is_solved = is_solved && self.stages.factor().is_ok();
+            if is_solved {
+                let mut solved = std::mem::take(&mut self.point);
+                self.stages.point(&mut solved);
+                self.point = solved;
+                return Some(self.stages.solver().determinant(block).log_abs);
+            }
+        }
+        None
     }
 
     /// Records a zero at which the run ends, or would end.

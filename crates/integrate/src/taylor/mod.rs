@@ -13,7 +13,7 @@ mod steep;
 mod switching;
 pub(crate) mod tail;
 
-use crate::monitor::{AHEAD, Expansion, Monitor, NearMiss, Zero};
+use crate::monitor::{AHEAD, Expansion, Monitor, NearMiss, Reads, Zero};
 use crate::nudges::Nudges;
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Failure, RatioFit, Run, Singularity, StopReason, Switch};
@@ -109,8 +109,8 @@ pub struct Taylor<'p> {
     of_time: Vec<bool>,
     direction: f64,
     approach: Option<Approach>,
-    /// A quantity, and the highest derivatives that it reads.
-    reads: Option<(usize, Vec<usize>)>,
+    /// A quantity, and what it reads.
+    reads: Option<(usize, Reads)>,
     tail: Tail,
     fits: Vec<RatioFit>,
     /// Whether the last step was shortened by a knot of a signal.
