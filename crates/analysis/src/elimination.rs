@@ -536,24 +536,31 @@ impl Elimination {
         let mut locked = vec![false; self.n_unknowns];
         let mut gone = vec![false; self.n_unknowns];
         let mut assigned = Vec::new();
-        let mut kept = Vec::with_capacity(self.rows.len());
-        for (row, here) in occurrences.of_row.iter().enumerate() {
-            let found = self.find_assignment(admission, &occurrences, row, &locked, &gone);
-            let Some((unknown, formula)) = found else {
-                kept.push(self.rows[row]);
-                continue;
-            };
-            for &(other, _) in here {
-                locked[other] = true;
+        let mut is_left = vec![true; self.rows.len()];
+        // Formulas without derivatives first: what an unknown stands in, a switch above all, keeps its order.
+        for has_derivatives in [false, true] {
+            for (row, here) in occurrences.of_row.iter().enumerate() {
+                if here.iter().any(|&(_, order)| order > 0) != has_derivatives {
+                    continue;
+                }
+                let found = self.find_assignment(admission, &occurrences, row, &locked, &gone);
+                let Some((unknown, formula)) = found else {
+                    continue;
+                };
+                for &(other, _) in here {
+                    locked[other] = true;
+                }
+                gone[unknown] = true;
+                is_left[row] = false;
+                self.given_by[unknown] = Some(self.rows[row].0);
+                assigned.push((unknown, formula));
             }
-            gone[unknown] = true;
-            self.given_by[unknown] = Some(self.rows[row].0);
-            assigned.push((unknown, formula));
         }
         if assigned.is_empty() {
             return false;
         }
-        self.rows = kept;
+        let mut is_left = is_left.into_iter();
+        self.rows.retain(|_| is_left.next() == Some(true));
         let formulas: FastMap<usize, ExprId> = assigned.iter().copied().collect();
         self.substitute(|_, unknown, order| {
             let formula = formulas.get(&unknown).copied();

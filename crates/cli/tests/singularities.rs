@@ -674,6 +674,48 @@ fn folds_with_states_beside_them_are_passed_and_crossings_are_not() {
     }
 }
 
+/// Friction on a sum of states comes to rest in whatever order its equations are written: a switch is not to read a derivative where it
+/// can read a value.
+#[test]
+fn friction_on_a_sum_of_states_comes_to_rest_in_every_order() {
+    let mut random = Random(21);
+    for case in 0..12 {
+        let (a, b) = (random.between(0.2, 1.5), random.between(0.2, 1.5));
+        let (p, r) = (random.between(0.2, 1.0), random.between(1.0, 2.0));
+        let (mu, pull) = (random.between(2.0, 5.0), random.between(0.0, 1.5));
+        let equations = [
+            format!("der(p) - {a}*der(r) = v;"),
+            format!("der(r) + {b}*der(p) = -{mu}*sign(v) + {pull};"),
+            format!("v = r + {b}*p;"),
+        ];
+        let [i, j, k] = [
+            [0, 1, 2],
+            [0, 2, 1],
+            [1, 0, 2],
+            [1, 2, 0],
+            [2, 0, 1],
+            [2, 1, 0],
+        ][case % 6];
+        let text = model(
+            &format!("Real v; {}{}", state("p", p), state("r", r)),
+            &[&equations[i][..], &equations[j], &equations[k]].concat(),
+        );
+        // v falls evenly to rest; p - a r gains the area below it.
+        let v = r + b * p;
+        let (rest, ways) = (v / (mu - pull), p - a * r + 0.5 * v * v / (mu - pull));
+        let wanted = ways / (1.0 + a * b);
+        let method = METHODS[case % 3];
+        let end = (2.0 * rest).to_string();
+        let (code, found) = solve(&text, &["--to", &end, "--method", method]);
+        assert_eq!(code, 0, "{method}: {found}\n{text}");
+        let told = number(&found["final"]["p"]);
+        assert!(
+            (told - wanted).abs() < 1e-5,
+            "{method}: {told} for {wanted}\n{text}"
+        );
+    }
+}
+
 /// A body at rest whose equation is its energy may hang where it is or fall: whoever calls the first a solution says that it is not the
 /// only one.
 #[test]
