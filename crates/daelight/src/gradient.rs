@@ -16,6 +16,7 @@ use daelight_analysis::linearize::{Variations, Weights};
 use daelight_expr::{ExprId, Jet, JetEvaluator, SymbolId, Tape, Values, Walker};
 use daelight_lang::{AdjointModel, Code, Diagnostic, Model, MovedBy, Symbol, Type};
 use daelight_linalg::{Lu, Mat};
+pub(crate) use signals::gauss;
 use std::sync::Arc;
 use switches::Switching;
 

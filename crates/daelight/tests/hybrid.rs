@@ -671,6 +671,95 @@ fn capacitors_share_their_charge() {
     close(last(&model, &solution, "v1"), (-1.0f64 / 6.0).exp(), 1e-8);
 }
 
+/// Nonlinear capacitors keep their charge, written as the rate of a charge, as a capacitance times a rate, or with a name for the charge; a
+/// capacitance that other voltages change has no charge, and that is told.
+#[test]
+fn nonlinear_capacitors_share_their_charge() {
+    let mut bits = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = |low: f64, high: f64| {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        low + (high - low) * (bits >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for number in 0..24 {
+        let c = [random(0.5, 2.0), random(0.5, 2.0)];
+        let d = [random(0.1, 1.0), random(0.1, 1.0)];
+        let v = [random(1.0, 3.0), random(-1.0, 0.5)];
+        // C v + D v^3 and C v + D atan(v), both rising.
+        let is_cubic = number % 2 == 0;
+        let charge = |k: usize, v: f64| match is_cubic {
+            true => c[k] * v + d[k] * v.powi(3),
+            false => c[k] * v + d[k] * v.atan(),
+        };
+        let written = |k: usize| {
+            let (c, d, v) = (c[k], d[k], format!("v{}", k + 1));
+            let (charge, slope) = match is_cubic {
+                true => (format!("{c}*{v} + {d}*{v}^3"), format!("{c} + 3*{d}*{v}^2")),
+                false => (
+                    format!("{c}*{v} + {d}*atan({v})"),
+                    format!("{c} + {d}/(1 + {v}^2)"),
+                ),
+            };
+            match number / 2 % 3 {
+                0 => format!("der({charge}) = i{};", k + 1),
+                1 => format!("({slope})*der({v}) = i{};", k + 1),
+                _ => format!("q{} = {charge}; der(q{}) = i{};", k + 1, k + 1, k + 1),
+            }
+        };
+        let more = match number / 2 % 3 {
+            2 => "Real q1, q2;",
+            _ => "",
+        };
+        let text = format!(
+            "model Caps Real v1(start = {}, fixed = true), v2(start = {}, fixed = true), i1, i2; {more}
+             Boolean closed(start = false);
+             equation {} {} i1 + i2 = 0;
+             when time >= 0.5 then closed = true; end when;
+             0 = if closed then v1 - v2 else i1; end Caps;",
+            v[0], v[1], written(0), written(1)
+        );
+        let (model, solution) = finished(&text, 1.0);
+        let whole = charge(0, v[0]) + charge(1, v[1]);
+        let (mut low, mut high) = (-5.0, 5.0);
+        while high - low > 1e-13 {
+            let middle = 0.5 * (low + high);
+            match charge(0, middle) + charge(1, middle) < whole {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        close(last(&model, &solution, "v1"), low, 1e-7);
+        assert!(
+            !solution.warnings.iter().any(|told| told.contains("course")),
+            "{text}: {:?}",
+            solution.warnings
+        );
+    }
+    for (more, [first, second]) in [
+        ("", ["(1 + v2^2)*der(v1) = i1;", "(2 + v1^2)*der(v2) = i2;"]),
+        (
+            ", c1, c2",
+            [
+                "c1 = 1 + v1^2; c1*der(v1) = i1;",
+                "c2 = 2 + v2^2; c2*der(v2) = i2;",
+            ],
+        ),
+    ] {
+        let text = format!(
+            "model Caps Real v1(start = 2, fixed = true), v2(start = 0.3, fixed = true), i1, i2{more};
+             Boolean closed(start = false);
+             equation {first} {second} i1 + i2 = 0;
+             when time >= 0.5 then closed = true; end when;
+             0 = if closed then v1 - v2 else i1; end Caps;"
+        );
+        let (_, solution) = finished(&text, 1.0);
+        let told = solution.warnings.iter();
+        let n_told = told.filter(|told| told.contains("course")).count();
+        assert_eq!(n_told, 2, "{text}: {:?}", solution.warnings);
+    }
+}
+
 /// Positions that do not meet cannot be locked: the run ends with the question.
 #[test]
 fn a_gap_is_no_impulse() {

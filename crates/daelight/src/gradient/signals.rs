@@ -92,7 +92,7 @@ fn shifted(series: &[f64], offset: f64) -> Vec<f64> {
 }
 
 /// Nodes and weights of Gauss and Legendre on [-1, 1], exact for polynomials of a degree and a few more.
-pub(super) fn gauss(degree: usize) -> Vec<(f64, f64)> {
+pub(crate) fn gauss(degree: usize) -> Vec<(f64, f64)> {
     let n = degree / 2 + 3;
     // The Legendre polynomial and its derivative by the recurrence of three terms.
     let legendre = |x: f64| {

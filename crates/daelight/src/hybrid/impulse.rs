@@ -4,6 +4,7 @@
 //! `docs/theory/hybrid.md`.
 
 use super::{HybridEnd, MAX_ROUNDS, ROUNDING};
+use crate::gradient::gauss;
 use crate::tolerances::SAME;
 use daelight_analysis::initial::MAX_DENSE_ROWS;
 use daelight_analysis::{Evaluator, System};
@@ -33,7 +34,7 @@ impl Jumped {
             let line = system.equation_line(row);
             let text = system.equation_text(row);
             let told = format!(
-                "At t = {time} `{text}`, line {line}, multiplies an impulse by what jumps with it: what it determines hangs on the course of the impulse, and is taken with the values behind it; give it with reinit if you know better."
+                "At t = {time} `{text}`, line {line}, multiplies an impulse by what jumps with it: what it determines hangs on the course of the impulse, of which one is taken; give it with reinit if you know better."
             );
             super::values::note_once(warnings, &told);
         }
@@ -121,7 +122,9 @@ pub(super) fn jump(
     for unknown in (0..n).filter(|&u| has_impulse(u) && !grows(u)) {
         impulses[unknown] = 2.0 * after[unknown] - before[unknown];
     }
+    let settled = third[tail..].iter().zip(&second[tail..]);
     let mut way = Way {
+        settled: settled.map(|(a, b)| 2.0 * a - b).collect(),
         system,
         evaluator: system.evaluator(),
         time,
@@ -183,6 +186,8 @@ struct Way<'a> {
     from: &'a [f64],
     /// Values behind the jump.
     values: Vec<f64>,
+    /// The same for unknowns without a derivative, for an instant of no length.
+    settled: Vec<f64>,
     /// The impulse of each unknown, 0 where there is none.
     impulses: Vec<f64>,
     /// Equations that give an impulse as a product, with its unknown.
@@ -207,8 +212,10 @@ impl Way<'_> {
         let bent = (0..self.values.len()).filter(|&row| left.bent[row]);
         let bent: Vec<usize> = bent.collect();
         let mut open = Vec::new();
-        for &row in &bent {
-            if self.left()?.is_open(row) && !self.close(row, &mut Vec::new())? {
+        let hang = self.hang_on_the_course(&left)?;
+        for row in 0..self.values.len() {
+            let is_open = bent.contains(&row) && self.left()?.is_open(row);
+            if hang[row] || is_open && !self.close(row, &mut Vec::new())? {
                 open.push(row);
             }
         }
@@ -221,6 +228,70 @@ impl Way<'_> {
             }
         }
         Some(open)
+    }
+
+    /// The equations whose derivatives sum up to something else on another way: no charge stands behind what multiplies them. So do those
+    /// in which that follows an unknown without derivative, which the way leaves where it ends.
+    fn hang_on_the_course(&mut self, left: &Left) -> Option<Vec<bool>> {
+        let straight = self.sums(&|_, place| (place, 1.0), false)?;
+        // Each unknown on a parabola of its own.
+        let bend = |unknown: usize| 1.0 / (unknown + 2) as f64;
+        let other = |unknown: usize, place: f64| {
+            let bend = bend(unknown);
+            let at = place + bend * place * (1.0 - place);
+            (at, 1.0 + bend * (1.0 - 2.0 * place))
+        };
+        let others = [
+            self.sums(&other, false)?,
+            self.sums(&|_, place| (place, 1.0), true)?,
+        ];
+        let rows = straight.iter().zip(&left.sizes).enumerate();
+        let differs = |row: usize, sum: f64, size: f64| {
+            let mut others = others.iter().map(|other| (other[row] - sum).abs());
+            others.any(|off| off.is_nan() || off > SAME * size)
+        };
+        Some(
+            rows.map(|(row, (&sum, &size))| differs(row, sum, size))
+                .collect(),
+        )
+    }
+
+    /// What the derivatives in each equation sum up to over the instant, on a way that gives places and rates of unknowns in parts of their
+    /// jumps; other unknowns are as they are behind it, or as before.
+    fn sums(
+        &mut self,
+        way: &dyn Fn(usize, f64) -> (f64, f64),
+        is_before: bool,
+    ) -> Option<Vec<f64>> {
+        let n = self.values.len();
+        let mut sums = vec![0.0; n];
+        let mut residuals = vec![0.0; n];
+        self.evaluator.set_time(self.time);
+        for (place, weight) in nodes() {
+            let (mut x, mut moves) = (self.values.clone(), vec![0.0; n]);
+            for u in 0..n {
+                let jump = self.values[u] - self.from[u];
+                if self.is_differentiated[u] {
+                    let (at, rate) = way(u, place);
+                    (x[u], moves[u]) = (self.from[u] + at * jump, rate * jump);
+                } else if self.impulses[u] == 0.0 {
+                    x[u] = if is_before {
+                        self.from[u]
+                    } else {
+                        self.settled[u]
+                    };
+                }
+            }
+            self.evaluator.set(0, &x);
+            for (rates, sign) in [(moves, weight), (vec![0.0; n], -weight)] {
+                self.evaluator.set(1, &rates);
+                self.evaluator.residuals(&mut residuals).ok()?;
+                for (sum, residual) in sums.iter_mut().zip(&residuals) {
+                    *sum += sign * residual;
+                }
+            }
+        }
+        Some(sums)
     }
 
     /// Lets an equation hold along the way by what it alone determines: whether it does, together with those that read this.
@@ -304,7 +375,7 @@ impl Way<'_> {
         self.evaluator.set(1, &rates);
     }
 
-    /// What the equations leave over the instant, by Simpson's rule, for lengths towards 0.
+    /// What the equations leave over the instant, for lengths towards 0.
     fn left(&mut self) -> Option<Left> {
         let n = self.values.len();
         let mut residuals = vec![0.0; n];
@@ -316,11 +387,11 @@ impl Way<'_> {
         // 2 f(h/2) - f(h) is the limit up to h^2.
         for (h, factor) in [(self.h, -1.0), (0.5 * self.h, 2.0)] {
             let mut first: Vec<f64> = Vec::new();
-            for (place, weight) in [(0.0, 1.0), (0.5, 4.0), (1.0, 1.0)] {
+            for (place, weight) in nodes() {
                 self.go_to(place, h);
                 self.evaluator.residuals(&mut residuals).ok()?;
                 for (sum, residual) in left.rows.iter_mut().zip(&residuals) {
-                    *sum += factor * weight / 6.0 * h * residual;
+                    *sum += factor * weight * h * residual;
                 }
                 self.look_at_terms(&mut left, &mut first)?;
             }
@@ -367,7 +438,8 @@ impl Left {
     }
 }
 
-/// One implicit Euler step: F(t, x, (x - from)/h) = 0. Unknowns without a derivative are scaled by h, as are equations with one.
+/// One implicit Euler step: F(t, x, (x - from)/h) = 0. Where what multiplies a derivative jumps with it, a capacitance that follows its
+/// voltage, that is taken along the straight way from `from` to x, (H4b): charges are kept.
 fn step(
     system: &System,
     is_differentiated: &[bool],
@@ -375,68 +447,177 @@ fn step(
     from: &[f64],
     h: f64,
 ) -> Option<Vec<f64>> {
-    let n = from.len();
-    let equations = system.equations();
-    let mut evaluator = system.evaluator();
-    let has_derivative: Vec<bool> = (0..n)
-        .map(|row| !equations.pattern(1).row(row).is_empty())
-        .collect();
-    let mut x = from.to_vec();
-    let mut residuals = vec![0.0; n];
-    let mut lu = Lu::new();
-    for _ in 0..MAX_ROUNDS {
-        let rates: Vec<f64> = x.iter().zip(from).map(|(a, b)| (a - b) / h).collect();
-        evaluator.set_time(time);
-        evaluator.set(0, &x);
-        evaluator.set(1, &rates);
-        evaluator.residuals(&mut residuals).ok()?;
-        evaluator.jacobians().ok()?;
-        let mut matrix = Mat::zeros(n, n);
-        for (order, factor) in [(0, 1.0), (1, 1.0 / h)] {
-            for (row, column, position) in equations.pattern(order).iter() {
-                let row_scale = if has_derivative[row] { h } else { 1.0 };
-                let column_scale = if is_differentiated[column] {
-                    1.0
-                } else {
-                    1.0 / h
-                };
-                let entry = factor * evaluator.entry(order, position);
-                matrix[(row, column)] += row_scale * column_scale * entry;
+    let mut step = Step {
+        system,
+        evaluator: system.evaluator(),
+        is_differentiated,
+        from,
+        h,
+    };
+    step.evaluator.set_time(time);
+    let x = step.solve(from.to_vec(), &[])?;
+    match step.is_bent(&x)? {
+        true => step.solve(x, &nodes()),
+        false => Some(x),
+    }
+}
+
+/// Places of the straight way from before to after and their weights: charges that are polynomials of degree 26 are kept exactly.
+fn nodes() -> Vec<(f64, f64)> {
+    let rule = gauss(20).into_iter();
+    rule.map(|(x, weight)| (0.5 + 0.5 * x, 0.5 * weight))
+        .collect()
+}
+
+/// The equations of one step over an instant of length h.
+struct Step<'a> {
+    system: &'a System,
+    evaluator: Evaluator,
+    is_differentiated: &'a [bool],
+    from: &'a [f64],
+    h: f64,
+}
+
+/// What the equations leave, and their derivatives by x and by x', each in the order of its pattern.
+struct Linearised {
+    residuals: Vec<f64>,
+    entries: [Vec<f64>; 2],
+}
+
+impl Linearised {
+    /// Adds a part of another one, whose unknowns lie at a place of the way.
+    fn add(&mut self, part: f64, other: &Self, shares: [&[f64]; 2]) {
+        for (sum, x) in self.residuals.iter_mut().zip(&other.residuals) {
+            *sum += part * x;
+        }
+        for ((sums, entries), shares) in self.entries.iter_mut().zip(&other.entries).zip(shares) {
+            for ((sum, x), share) in sums.iter_mut().zip(entries).zip(shares) {
+                *sum += part * share * x;
             }
-        }
-        let mut scales = vec![0.0f64; n];
-        for row in 0..n {
-            let entries = (0..n).map(|column| matrix[(row, column)].abs());
-            let greatest = entries.fold(0.0, f64::max);
-            scales[row] = if greatest > 0.0 { 1.0 / greatest } else { 1.0 };
-            for column in 0..n {
-                matrix[(row, column)] *= scales[row];
-            }
-        }
-        let mut change: Vec<f64> = (0..n)
-            .map(|row| {
-                let row_scale = if has_derivative[row] { h } else { 1.0 };
-                row_scale * scales[row] * residuals[row]
-            })
-            .collect();
-        lu.factor(matrix.view()).ok()?;
-        lu.solve(&mut change).ok()?;
-        let mut moved = 0.0f64;
-        for unknown in 0..n {
-            let scale = if is_differentiated[unknown] {
-                1.0
-            } else {
-                1.0 / h
-            };
-            x[unknown] -= scale * change[unknown];
-            moved = moved.max(change[unknown].abs() / (1.0 + x[unknown].abs() / scale));
-        }
-        if !moved.is_finite() {
-            return None;
-        }
-        if moved <= 64.0 * f64::EPSILON {
-            break;
         }
     }
-    Some(x)
+}
+
+impl Step<'_> {
+    /// The equations at values and rates.
+    fn at(&mut self, x: &[f64], rates: &[f64]) -> Option<Linearised> {
+        let mut residuals = vec![0.0; x.len()];
+        self.evaluator.set(0, x);
+        self.evaluator.set(1, rates);
+        self.evaluator.residuals(&mut residuals).ok()?;
+        self.evaluator.jacobians().ok()?;
+        let entries = [0, 1].map(|order| {
+            let places = self.system.equations().pattern(order).iter();
+            places
+                .map(|(_, _, position)| self.evaluator.entry(order, position))
+                .collect()
+        });
+        Some(Linearised { residuals, entries })
+    }
+
+    fn rates(&self, x: &[f64]) -> Vec<f64> {
+        let moved = x.iter().zip(self.from);
+        moved.map(|(a, b)| (a - b) / self.h).collect()
+    }
+
+    /// The values at a place of the way to x: unknowns without a derivative are those behind it.
+    fn on_the_way(&self, x: &[f64], place: f64) -> Vec<f64> {
+        let unknowns = 0..x.len();
+        let value = |u: usize| match self.is_differentiated[u] {
+            true => self.from[u] + place * (x[u] - self.from[u]),
+            false => x[u],
+        };
+        unknowns.map(value).collect()
+    }
+
+    /// Whether what multiplies derivatives changes with what jumps.
+    fn is_bent(&mut self, x: &[f64]) -> Option<bool> {
+        let rates = self.rates(x);
+        let before = self.at(&self.on_the_way(x, 0.0), &rates)?;
+        let behind = self.at(x, &rates)?;
+        let entries = before.entries[1].iter().zip(&behind.entries[1]);
+        let mut pairs = entries.map(|(a, b)| (a - b).abs() > SAME * a.abs().max(b.abs()));
+        Some(pairs.any(|differs| differs))
+    }
+
+    /// F(t, x, (x - from)/h); with places of the way F(t, x, 0) and the mean of F(t, x(s), (x - from)/h) - F(t, x(s), 0) over them, (H4b).
+    fn equations(&mut self, x: &[f64], nodes: &[(f64, f64)]) -> Option<Linearised> {
+        let rates = self.rates(x);
+        if nodes.is_empty() {
+            return self.at(x, &rates);
+        }
+        let rest = vec![0.0; x.len()];
+        let mut sum = self.at(x, &rest)?;
+        sum.entries[1].fill(0.0);
+        let all = vec![1.0; sum.entries[1].len()];
+        let none = vec![0.0; sum.entries[1].len()];
+        for &(place, weight) in nodes {
+            let there = self.on_the_way(x, place);
+            let columns = self.system.equations().pattern(0).iter();
+            let shares: Vec<f64> = columns
+                .map(|(_, column, _)| match self.is_differentiated[column] {
+                    true => place,
+                    false => 1.0,
+                })
+                .collect();
+            sum.add(weight, &self.at(&there, &rates)?, [&shares, &all]);
+            sum.add(-weight, &self.at(&there, &rest)?, [&shares, &none]);
+        }
+        Some(sum)
+    }
+
+    /// Newton's method from values. Unknowns without a derivative are scaled by h, as are equations with one.
+    fn solve(&mut self, mut x: Vec<f64>, nodes: &[(f64, f64)]) -> Option<Vec<f64>> {
+        let (n, h) = (x.len(), self.h);
+        let equations = self.system.equations();
+        let row_scales: Vec<f64> = (0..n)
+            .map(|row| match equations.pattern(1).row(row).is_empty() {
+                true => 1.0,
+                false => h,
+            })
+            .collect();
+        let column_scales: Vec<f64> = (0..n)
+            .map(|column| match self.is_differentiated[column] {
+                true => 1.0,
+                false => 1.0 / h,
+            })
+            .collect();
+        let mut lu = Lu::new();
+        for _ in 0..MAX_ROUNDS {
+            let found = self.equations(&x, nodes)?;
+            let mut matrix = Mat::zeros(n, n);
+            for (order, factor) in [(0, 1.0), (1, 1.0 / h)] {
+                let places = equations.pattern(order).iter().zip(&found.entries[order]);
+                for ((row, column, _), entry) in places {
+                    matrix[(row, column)] +=
+                        row_scales[row] * column_scales[column] * factor * entry;
+                }
+            }
+            let mut change = Vec::with_capacity(n);
+            for row in 0..n {
+                let entries = (0..n).map(|column| matrix[(row, column)].abs());
+                let greatest = entries.fold(0.0, f64::max);
+                let scale = if greatest > 0.0 { 1.0 / greatest } else { 1.0 };
+                for column in 0..n {
+                    matrix[(row, column)] *= scale;
+                }
+                change.push(row_scales[row] * scale * found.residuals[row]);
+            }
+            lu.factor(matrix.view()).ok()?;
+            lu.solve(&mut change).ok()?;
+            let mut moved = 0.0f64;
+            for unknown in 0..n {
+                let scale = column_scales[unknown];
+                x[unknown] -= scale * change[unknown];
+                moved = moved.max(change[unknown].abs() / (1.0 + x[unknown].abs() / scale));
+            }
+            if !moved.is_finite() {
+                return None;
+            }
+            if moved <= ROUNDING {
+                break;
+            }
+        }
+        Some(x)
+    }
 }
