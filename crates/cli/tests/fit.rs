@@ -430,3 +430,43 @@ fn few_values_in_several_columns_have_wide_enough_intervals() {
     // 95 of 100; 88 and less happen once in two hundred such tests. With the noise taken as known it was 81 to 90.
     assert!(held.iter().all(|held| *held >= 89), "{held:?}");
 }
+
+/// A force that begins at p: the derivative by p is that of the moving switch, and the fit goes to the truth.
+#[test]
+fn the_time_of_a_switch_is_fitted() {
+    let folder = folder("switch-time");
+    let mut random = Random(32);
+    for relation in ["time > p", "time >= p", "not time <= p"] {
+        let (p, k) = (random.between(0.6, 1.4), random.between(0.5, 2.0));
+        let begin = p + 0.07;
+        let text = format!(
+            "model S parameter Real p = {begin}, k = {}; Real x(start = 0, fixed = true); equation der(x) = -k*x + (if {relation} then 1 else 0); end S;",
+            1.1 * k
+        );
+        std::fs::write(folder.join("s.mo"), text).expect("a model");
+        let mut data = "time,x\n".to_string();
+        for step in 0..=60 {
+            let time = 0.05 * f64::from(step);
+            let x = (1.0 - (-k * (time - p).max(0.0)).exp()) / k;
+            let _ = writeln!(data, "{time},{x}");
+        }
+        std::fs::write(folder.join("s.csv"), data).expect("data");
+        let path = |name: &str| folder.join(name).display().to_string();
+        let (model, data) = (path("s.mo"), path("s.csv"));
+        let arguments = [
+            "fit",
+            &model,
+            "--data",
+            &data,
+            "--parameters",
+            "p,k",
+            "--json",
+        ];
+        let found = document(&daelight(&arguments));
+        for (at, truth) in [p, k].into_iter().enumerate() {
+            let value = number(&found["parameters"][at]["value"]);
+            assert!((value - truth).abs() < 1e-4, "{relation}: {found}");
+            assert!(found["parameters"][at]["interval"].is_array(), "{found}");
+        }
+    }
+}

@@ -328,6 +328,111 @@ fn derivatives_jump_where_a_switch_moves() {
     close(by(&found, "y", 0), 0.25, 1e-8, "y");
 }
 
+/// A condition that the time decides, at times that move with p: its text, whether it holds at first, and each time with its derivative by p.
+fn moving_condition(random: &mut Random, at: usize, p: f64) -> (String, bool, Vec<(f64, f64)>) {
+    let (w, t, dt) = [
+        ("p", p, 1.0),
+        ("2*p", 2.0 * p, 2.0),
+        ("(p^2 + 0.1)", p * p + 0.1, 2.0 * p),
+        ("sqrt(p)", p.sqrt(), 0.5 / p.sqrt()),
+    ][(random.between(0.0, 4.0) as usize).min(3)];
+    let begins = [
+        "time > {}",
+        "time >= {}",
+        "{} < time",
+        "not time <= {}",
+        "not time < {}",
+        "time - {} > 0",
+        "sign(time - {}) > -0.5",
+        "noEvent(time > {})",
+    ];
+    let ends = ["time < {}", "time <= {}", "not time > {}", "not {} < time"];
+    let both = [
+        "time > {} and time < {} + 0.5",
+        "abs(time - {} - 0.25) < 0.25",
+        "(time - {})*(time - {} - 0.5) < 0",
+        "not (time < {} or time > {} + 0.5)",
+    ];
+    let (one, two) = (begins.len() + ends.len(), both.len());
+    let at = at % (one + two + 1);
+    if let Some(text) = begins.get(at) {
+        return (text.replace("{}", w), false, vec![(t, dt)]);
+    }
+    if at < one {
+        let text = ends[at - begins.len()];
+        return (text.replace("{}", w), true, vec![(t, dt)]);
+    }
+    if at < one + two {
+        let text = both[at - one].replace("{}", w);
+        return (text, false, vec![(t, dt), (t + 0.5, dt)]);
+    }
+    let (first, slope) = (p.asin() / 3.0, 1.0 / (3.0 * (1.0 - p * p).sqrt()));
+    let (half, turn) = (std::f64::consts::PI / 3.0, std::f64::consts::TAU / 3.0);
+    let times = [(first, slope), (half - first, -slope)];
+    let times = times
+        .iter()
+        .chain(&times)
+        .enumerate()
+        .map(|(k, (t, dt))| (t + turn * (k / 2) as f64, *dt));
+    ("sin(3*time) > p".to_string(), false, times.collect())
+}
+
+#[test]
+fn derivatives_jump_at_switches_that_the_time_decides() {
+    // x' = -k x + u, u = a or b: at each time t the derivative of x gains (u- - u+) dt/dp e^(-k (T - t)), whatever the relation says at t itself.
+    let mut random = Random(8);
+    for at in 0..68 {
+        let (p, k) = (random.between(0.4, 0.8), random.between(0.3, 2.0));
+        let (a, b) = (random.between(-3.0, 3.0), random.between(-3.0, 3.0));
+        let (condition, holds, times) = moving_condition(&mut random, at, p);
+        let mut before = if holds { a } else { b };
+        let mut truth = 0.0;
+        for (t, dt) in times.iter().filter(|(t, _)| *t < 3.0) {
+            let behind = a + b - before;
+            truth += (before - behind) * dt * (k * (t - 3.0)).exp();
+            before = behind;
+        }
+        let (declared, equations) = [
+            (
+                "",
+                format!("der(x) = -{k:?}*x + (if {condition} then {a:?} else {b:?});"),
+            ),
+            (
+                ", u",
+                format!("u = if c then {a:?} else {b:?}; c = {condition}; der(x) = -{k:?}*x + u;"),
+            ),
+            (
+                ", u",
+                format!(
+                    "if {condition} then u = {a:?}; else u = {b:?}; end if; der(x) = -{k:?}*x + u;"
+                ),
+            ),
+            (
+                ", v, y",
+                format!(
+                    "der(x) = v; v + {k:?}*x = y; y^3 + y = if {condition} then {:?} else {:?};",
+                    a.powi(3) + a,
+                    b.powi(3) + b
+                ),
+            ),
+        ][at % 4]
+            .clone();
+        let boolean = if at % 4 == 1 { "Boolean c;" } else { "" };
+        let text = format!(
+            "model T parameter Real p = {p:?}; Real x(start = 0.5, fixed = true){declared}; {boolean} equation {equations} end T;"
+        );
+        let method = ["auto", "auto", "radau", "bdf"][(at / 4) % 4];
+        let more = ["--to", "3", "--method", method];
+        let found = solve(&text, &[&more[..], &["--sensitivity", "p"]].concat());
+        assert_eq!(found["sensitivities"]["until"], 3.0, "{text}");
+        let what = format!("{method}: {text}");
+        let most = if method == "auto" { 1e-7 } else { 1e-5 };
+        close(by(&found, "x", 0), truth, most, &what);
+        let found = solve(&text, &[&more[..], &["--gradient", "x"]].concat());
+        close(number(&found["gradient"]["p"]), truth, most, &what);
+    }
+}
+
 #[test]
 fn what_has_no_derivative_is_refused() {
     for (text, name, says) in [

@@ -5,6 +5,7 @@ use crate::solve::SAME_START_TOLERANCES;
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
+use daelight_integrate::Beside;
 use daelight_lang::{Symbol, Symbols};
 use std::sync::Arc;
 
@@ -35,11 +36,12 @@ pub(crate) fn corners(system: &System, base: &Solution) -> (Vec<Corner>, Option<
     }
     let most = SAME_START_TOLERANCES * base.rtol;
     for switch in &base.run.switches {
-        let before = match base.reached() >= base.from {
-            true => switch.time.next_down(),
-            false => switch.time.next_up(),
-        };
-        let jets = (reader.jet(before), reader.jet(switch.time));
+        // At the time itself the values are those of the text, which may be on neither side.
+        let side = |side| (switch.time, side);
+        let jets = (
+            reader.jet_beside(side(Beside::Before)),
+            reader.jet_beside(side(Beside::Behind)),
+        );
         let (Some(left), Some(right)) = jets else {
             continue;
         };

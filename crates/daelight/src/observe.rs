@@ -6,7 +6,7 @@ use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::{Recovery, System};
 use daelight_expr::{ExprId, Fault, Jet, JetEvaluator, Values, Walker};
 use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
-use daelight_integrate::{Inspector, Trajectory};
+use daelight_integrate::{Beside, Inspector, Trajectory};
 use daelight_lang::{StopCondition, StopKind, Symbol};
 use std::fmt;
 use std::ops::{ControlFlow, Deref, DerefMut};
@@ -88,14 +88,32 @@ impl WayBack {
         n_orders: usize,
     ) -> Option<TaylorJet> {
         let n = trajectory.n();
-        let room = match &self.recovery {
-            Some(recovery) => recovery.rows_for(n_orders),
-            None => n_orders,
-        };
-        let mut coefficients = vec![0.0; room * n];
+        let mut coefficients = self.room(n, n_orders);
         if !trajectory.extrapolate(time, &mut coefficients) {
             return None;
         }
+        self.jet_of(time, (&coefficients, n), n_orders)
+    }
+
+    /// Room for the coefficients of `n` integrated unknowns that a jet needs.
+    fn room(&self, n: usize, n_orders: usize) -> Vec<f64> {
+        let n_rows = match &self.recovery {
+            Some(recovery) => recovery.rows_for(n_orders),
+            None => n_orders,
+        };
+        vec![0.0; n_rows * n]
+    }
+
+    /// The same as the piece on one side of a time has it, whatever is written at the time itself.
+    fn jet_beside(
+        &mut self,
+        trajectory: &Trajectory,
+        (time, side): (f64, Beside),
+        n_orders: usize,
+    ) -> Option<TaylorJet> {
+        let n = trajectory.n();
+        let mut coefficients = self.room(n, n_orders);
+        let time = trajectory.beside(time, side, &mut coefficients)?;
         self.jet_of(time, (&coefficients, n), n_orders)
     }
 
@@ -202,6 +220,11 @@ impl Reader<'_> {
     /// The jet of all unknowns at a time that may lie a little beyond the end.
     pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
         self.way.jet(self.trajectory, time, START_ORDER + 1)
+    }
+
+    /// The jet of all unknowns on one side of a time at which two pieces meet.
+    pub(crate) fn jet_beside(&mut self, at: (f64, Beside)) -> Option<TaylorJet> {
+        self.way.jet_beside(self.trajectory, at, START_ORDER + 1)
     }
 }
 

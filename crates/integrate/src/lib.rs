@@ -71,4 +71,4 @@ pub use outcome::{
 pub use problem::{Problem, ProblemError};
 pub use start::{QuickStart, QuickStarts, Start, StartError, quick_start};
 pub use tolerances::MAX_RESIDUAL;
-pub use trajectory::{SavedPoint, Segment, Trajectory};
+pub use trajectory::{Beside, SavedPoint, Segment, Trajectory};

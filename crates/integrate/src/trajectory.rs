@@ -24,6 +24,15 @@ pub struct SavedPoint {
     pub coefficients: Vec<f64>,
 }
 
+/// Which of two pieces that meet at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// That from which the run comes.
+    Before,
+    /// That to which it goes.
+    Behind,
+}
+
 /// A solution: pieces in the order of the run, or points.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trajectory {
@@ -284,6 +293,28 @@ impl Trajectory {
             known.for_each(|(place, known)| *place = *known);
         }
         true
+    }
+
+    /// The same from the piece that ends at a time, or from the one that begins there, whatever is written at the time itself. The time at
+    /// which they are: that of the next piece where none begins at once. `None` where there is no piece on that side.
+    pub fn beside(&self, time: f64, side: Beside, into: &mut [f64]) -> Option<f64> {
+        let (first, last) = self.span()?;
+        let direction = if last >= first { 1.0 } else { -1.0 };
+        let distance = |segment: &Segment| direction * (segment.start - time);
+        let n_before = self.segments.partition_point(|s| distance(s) < 0.0);
+        let n_begun = self.segments.partition_point(|s| distance(s) <= 0.0);
+        let at = match side {
+            Beside::Before => n_before.checked_sub(1)?,
+            Beside::Behind if n_begun > n_before => n_begun - 1,
+            Beside::Behind => n_begun,
+        };
+        let segment = self.segments.get(at)?;
+        let time = match side {
+            Beside::Before => time,
+            Beside::Behind => segment.start,
+        };
+        shift(&self.series(at), self.n, time - segment.centre, into);
+        Some(time)
     }
 
     /// A derivative of an unknown at a time; `None` outside the span.

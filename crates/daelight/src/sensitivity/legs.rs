@@ -76,8 +76,7 @@ impl Legs<'_> {
         let before = super::before(corner.time, last.reached() - last.from);
         let values = last.reader(self.varied).values(before).ok().flatten();
         let values = values.ok_or_else(|| lost("they have no values there".to_string()))?;
-        // On the switch itself both sides are possible.
-        let time = corner.time + f64::EPSILON.powf(0.75) * (self.base.reached() - corner.time);
+        let time = off_the_switch(corner.time, self.base.reached());
         let jet = self.base.reader(self.system).jet(time);
         let jet = jet.ok_or_else(|| lost("the run has no values there".to_string()))?;
         let structure = self.system.structure();
@@ -117,6 +116,16 @@ impl Legs<'_> {
         let point = found.map_err(|_| lost("no start behind it was found".to_string()))?;
         Ok((point, request))
     }
+}
+
+/// A time a little behind a switch, on the way to the end: on the switch itself both sides are possible.
+fn off_the_switch(time: f64, end: f64) -> f64 {
+    let left = end - time;
+    // At least a few numbers on, where as many are left.
+    let least = (4.0 * f64::EPSILON * time.abs()).min(0.5 * left.abs());
+    time + (f64::EPSILON.powf(0.75) * left.abs())
+        .max(least)
+        .copysign(left)
 }
 
 /// How fast each parameter moves with each direction.
