@@ -434,6 +434,37 @@ fn derivatives_jump_at_switches_that_the_time_decides() {
 }
 
 #[test]
+fn steps_of_floor_and_mod_move() {
+    // With N = floor(T/p) the integral of floor(t/p) is S = sum of T - n p, of slope -N (N + 1)/2, and that of mod(t, p) is T^2/2 - p S.
+    let mut random = Random(9);
+    for case in 0..6 {
+        let p = random.between(0.55, 0.95);
+        let n = (3.0 / p).floor();
+        let (sum, slope) = (3.0 * n - 0.5 * n * (n + 1.0) * p, -0.5 * n * (n + 1.0));
+        let (rate, truth) = match case % 2 {
+            0 => ("floor(time/p)", slope),
+            _ => ("mod(time, p)", -sum - p * slope),
+        };
+        let text = format!(
+            "model F parameter Real p = {p:?}; Real x(start = 0, fixed = true); equation der(x) = {rate}; end F;"
+        );
+        let found = solve(&text, &["--to", "3", "--sensitivity", "p"]);
+        close(by(&found, "x", 0), truth, 1e-8, &text);
+        let found = solve(&text, &["--to", "3", "--gradient", "x"]);
+        close(number(&found["gradient"]["p"]), truth, 1e-8, &text);
+    }
+    // Nothing to differentiate by is told, not shown as an empty table.
+    let text = "model E Real x(start = 1, fixed = true); equation der(x) = -x; end E;";
+    let found = daelight_with_input(
+        &["solve", "-", "--to", "1", "--gradient", "x"],
+        text.as_bytes(),
+    );
+    assert!(!found.status.success());
+    let said = String::from_utf8_lossy(&found.stderr).to_string();
+    assert!(said.contains("nothing to differentiate by"), "{said}");
+}
+
+#[test]
 fn what_has_no_derivative_is_refused() {
     for (text, name, says) in [
         (

@@ -128,6 +128,21 @@ pub fn all_parameters(model: &Model, system: &System) -> Vec<String> {
         .collect()
 }
 
+/// Why there is no parameter to differentiate by.
+fn nothing_to_move(model: &Model, system: &System) -> Box<Diagnostic> {
+    let parameters = model.parameters.iter().enumerate();
+    let own = parameters.filter(|(_, p)| p.ty == Type::Real);
+    let refused = own.filter_map(|(at, _)| system.parameters().settable(at).err());
+    let because = match refused.into_iter().next() {
+        Some(why) => why.to_string(),
+        None => "the model has no parameter of type Real".to_string(),
+    };
+    fault(
+        format!("there is nothing to differentiate by: {because}"),
+        "name an unknown with --by for the derivative by its start value",
+    )
+}
+
 /// Differentiates a number that a run leads to. The system has the values of the parameters and the signals of inputs.
 pub fn gradient(
     model: &Model,
@@ -136,6 +151,9 @@ pub fn gradient(
     loss: &Loss,
     names: &[String],
 ) -> Result<Gradient, Box<Diagnostic>> {
+    if names.is_empty() {
+        return Err(nothing_to_move(model, system));
+    }
     if model.hybrid.is_some() {
         return events::gradient(model, system, options, loss, names);
     }

@@ -829,7 +829,6 @@ impl<'a> Elaborator<'a> {
 
     /// Functions that jump: of variables they make events.
     fn whole(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
-        let mut numbers = Vec::with_capacity(arguments.len());
         let mut exprs = Vec::with_capacity(arguments.len());
         let mut are_whole = true;
         for &argument in arguments {
@@ -839,13 +838,15 @@ impl<'a> Elaborator<'a> {
             are_whole &= value.ty() == Some(Type::Integer);
             let expr = self.scalar(&value, at)?;
             exprs.push(expr);
-            if !self.varies(expr) {
-                numbers.extend(self.known(expr));
-            }
         }
-        if numbers.len() < exprs.len() {
+        // Beside a variable a parameter is no number that the model is built with.
+        if exprs.iter().any(|&expr| self.varies(expr)) {
             return Ok(self.stepped(name, &exprs, are_whole, span));
         }
+        let numbers = exprs
+            .iter()
+            .map(|&expr| self.known(expr).unwrap_or(f64::NAN));
+        let numbers: Vec<f64> = numbers.collect();
         let second = numbers.get(1).copied().unwrap_or(1.0);
         let result = match name {
             "mod" => numbers[0] - (numbers[0] / second).floor() * second,
