@@ -1,6 +1,6 @@
 //! Circuits of first-year books with Shockley diodes, at random sources, against the current found by bisection.
 
-use crate::common::{Random, daelight_with_input, document};
+use crate::common::{Random, daelight_with_input, document, json_of};
 
 /// The voltage u with is (exp((source - u)/vt) - 1) = u/r, which falls on the left and rises on the right.
 fn voltage(source: f64, r: f64, is: f64, vt: f64) -> f64 {
@@ -260,5 +260,69 @@ fn errors_of_rectifiers_are_not_said_to_grow() {
         let error = (end.expect("a value") - truth).abs() / truth.abs().max(1.0);
         let tolerance: f64 = rtol.parse().expect("a number");
         assert!(error < 30.0 * tolerance, "off by {error:e}: {said}");
+    }
+}
+
+/// A branch of `min` or `max` that is not active near a point says nothing of its index: all commands judge the one that is.
+#[test]
+fn the_active_branch_decides_the_index() {
+    let mut random = Random(21);
+    for case in 0..16 {
+        let (a, w) = (random.between(0.5, 2.0), random.between(0.3, 1.4));
+        let text = [
+            format!("0 = min(y, x - {a}*sin({w}*time))"),
+            format!("0 = max(-y, {a}*sin({w}*time) - x)"),
+            format!("0 = noEvent(if y < 0 then y else x - {a}*sin({w}*time))"),
+            format!("x = {a}*sin({w}*time) + max(0, y - 100)"),
+        ];
+        let start = a * w;
+        let text = format!(
+            "model D Real x(start = 0), y(start = {start}); equation der(x) = y; {}; end D;",
+            text[case % 4]
+        );
+        let of = |arguments: &[&str]| {
+            let found = daelight_with_input(arguments, text.as_bytes());
+            assert!(found.status.success(), "{arguments:?}: {text}");
+            document(&found)
+        };
+        let found = of(&["analyze", "-", "--json"]);
+        assert_eq!(found["differentiation"]["index"], 2, "{text}");
+        assert_eq!(found["differentiation"]["dof"], 0, "{text}");
+        of(&["init", "-", "--json"]);
+        for method in ["auto", "radau", "bdf"] {
+            let found = of(&["solve", "-", "--to", "1", "--method", method, "--json"]);
+            assert_eq!(found["reason"], "finished", "{method}: {text}");
+            for (name, truth) in [("x", a * w.sin()), ("y", a * w * w.cos())] {
+                let off = found["final"][name].as_f64().expect("a value") - truth;
+                assert!(off.abs() < 1e-5, "{method}, {name} is off by {off}: {text}");
+            }
+        }
+    }
+}
+
+/// An ideal diode between a source e sin(w t) and a capacitor with a load: it leads until its current w c e cos(w t) + e sin(w t)/r is zero,
+/// at tan(w t) = -w r c, and then the capacitor empties.
+#[test]
+fn an_ideal_diode_on_a_source_opens_where_its_current_ends() {
+    let mut random = Random(22);
+    for case in 0..12 {
+        let (e, w) = (random.between(1.0, 20.0), random.between(0.5, 2.0));
+        let (r, c) = (random.between(2.0, 8.0), random.between(0.3, 2.0));
+        let diode = ["0 = min(i, -ud)", "0 = max(ud, -i)"][case % 2];
+        let method = ["auto", "radau", "bdf"][case % 3];
+        let opens = (std::f64::consts::PI - (w * r * c).atan()) / w;
+        let to = opens + 0.5 * (std::f64::consts::PI / w - opens);
+        let text = format!(
+            "model D Real uC(start = 0, fixed = true), ud, i; equation {e}*sin({w}*time) = ud + uC; {c}*der(uC) = i - uC/{r}; {diode}; end D;"
+        );
+        let end = to.to_string();
+        let arguments = ["solve", "-", "--json", "--to", &end, "--method", method];
+        let found = document(&daelight_with_input(&arguments, text.as_bytes()));
+        assert_eq!(found["reason"], "finished", "{method}: {text}");
+        let truth = e * (w * opens).sin() * (-(to - opens) / (r * c)).exp();
+        let off = found["final"]["uC"].as_f64().expect("a value") - truth;
+        assert!(off.abs() < 1e-4 * e, "{method}: off by {off}: {text}");
+        let (_, start) = json_of(&text, &["init", "-"]);
+        assert_eq!(start["status"], "success", "{start}");
     }
 }

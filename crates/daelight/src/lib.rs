@@ -118,6 +118,15 @@ pub enum Relations {
     AllModes,
 }
 
+/// What may choose between equations with different unknowns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deciders {
+    /// Relations that make events.
+    Relations,
+    /// These, `min`, `max`, and relations that make none.
+    Kinks,
+}
+
 /// The same, where relations may be conditions of modes.
 pub fn load_with(
     model: &str,
@@ -156,21 +165,28 @@ pub fn load_text(text: &ModelText, mut options: Options, relations: Relations) -
     let Some(plain) = loaded.model.as_ref().filter(is_plain) else {
         return loaded;
     };
-    let is_asked = match relations {
-        Relations::Kinks => false,
-        Relations::Modes => hybrid::switches_unknowns(plain),
-        Relations::AllModes => true,
+    let ways = match relations {
+        Relations::Kinks => return loaded,
+        Relations::Modes => [Deciders::Relations, Deciders::Kinks],
+        Relations::AllModes => [Deciders::Kinks, Deciders::Relations],
     };
-    if !is_asked {
-        return loaded;
-    }
     options.holds_relations = true;
-    let held = daelight_lang::load(&text.name, &text.bytes, &options);
-    let has_modes = held.model.as_ref().is_some_and(|model| {
-        let found = model.hybrid.as_ref().is_some_and(|h| !h.mode.is_empty());
-        found && (relations == Relations::AllModes || hybrid::changes_kind(model))
-    });
-    if has_modes { held } else { loaded }
+    for deciders in ways {
+        let is_listed = relations == Relations::AllModes && deciders == Deciders::Relations;
+        if !is_listed && !hybrid::switches_unknowns(plain, deciders) {
+            continue;
+        }
+        options.holds_kinks = deciders == Deciders::Kinks;
+        let held = daelight_lang::load(&text.name, &text.bytes, &options);
+        let has_modes = held.model.as_ref().is_some_and(|model| {
+            let found = model.hybrid.as_ref().is_some_and(|h| !h.mode.is_empty());
+            found && (is_listed || hybrid::changes_kind(model))
+        });
+        if has_modes {
+            return held;
+        }
+    }
+    loaded
 }
 
 /// Decides which parts of a model have too many or too few equations, and adds that to its diagnostics.

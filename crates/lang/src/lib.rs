@@ -78,6 +78,8 @@ pub struct Options {
     pub files: Option<Arc<dyn Files>>,
     /// Whether relations of unknowns are held between events even where nothing but equations reads them.
     pub holds_relations: bool,
+    /// Whether `min` and `max` of different unknowns are such relations too, and relations of `noEvent`.
+    pub holds_kinks: bool,
     /// Bounds on the work.
     pub limits: ElaborationLimits,
 }
@@ -132,6 +134,7 @@ struct Outside<'a> {
     /// Views by their names.
     observed: &'a [(String, AstId)],
     holds_relations: bool,
+    holds_kinks: bool,
     homotopy: &'a Blend,
 }
 
@@ -227,6 +230,7 @@ fn load_into(
         stop_when,
         observed: &observed,
         holds_relations: options.holds_relations,
+        holds_kinks: options.holds_kinks,
         homotopy: &actual,
     };
     let mut found = std::mem::take(diagnostics);

@@ -111,7 +111,7 @@ impl Model {
             if plain.hybrid.is_some() {
                 return Some(Arc::new(plain.clone()));
             }
-            if !daelight::hybrid::switches_unknowns(plain) {
+            if !daelight::hybrid::switches_unknowns(plain, daelight::Deciders::Kinks) {
                 return None;
             }
             let options = self.options.clone();

@@ -29,7 +29,7 @@ pub fn fit(arguments: &FitArgs, terminal: &Terminal) -> Ended {
         ..Default::default()
     };
     check_numbers(&run).map_err(|wrong| terminal.wrong(wrong))?;
-    let condition = (None, Relations::Kinks);
+    let condition = (None, Relations::Modes);
     let (loaded, driven) = load_driven(asked, &arguments.input, condition, run.from, terminal)?;
     let Some(model) = &loaded.model else {
         return Err(Status::ModelAtFault);

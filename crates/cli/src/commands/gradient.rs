@@ -11,7 +11,7 @@ pub fn gradient(arguments: &SolveArgs, options: SolveOptions, terminal: &Termina
     let inside = daelight::inside_integral(written);
     let asked = &arguments.model;
     let number = Number::Gradient(inside.unwrap_or(written));
-    let number = (Some(number), Relations::Kinks);
+    let number = (Some(number), Relations::Modes);
     let (loaded, driven) = load_driven(asked, &arguments.input, number, options.from, terminal)?;
     let Some(model) = &loaded.model else {
         return Err(Status::ModelAtFault);

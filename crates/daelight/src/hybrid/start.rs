@@ -1,7 +1,7 @@
 //! Before a run: the discrete values at the start, the equations that hold there, and the modes that the text allows.
 
 use super::{Driver, HybridEnd, MAX_ROUNDS, Mode, Stop};
-use crate::SolveOptions;
+use crate::{Deciders, SolveOptions};
 use daelight_analysis::System;
 use daelight_expr::{BinaryOp, ExprId, Node, Walker};
 use daelight_lang::{ChangedBy, Code, Diagnostic, HeldRelation, Hybrid, Model, Symbol, Type};
@@ -217,8 +217,8 @@ fn meet_all(
     }
 }
 
-/// Whether an `if` decides which unknowns an equation contains: only then can relations change its kind.
-pub fn switches_unknowns(model: &Model) -> bool {
+/// Whether an `if`, or a `min` or `max` where that is asked, decides which unknowns an equation contains: only then can relations change its kind.
+pub fn switches_unknowns(model: &Model, deciders: Deciders) -> bool {
     if model.unknowns.len() > MAX_ROUNDS * MAX_ROUNDS {
         return false;
     }
@@ -235,6 +235,9 @@ pub fn switches_unknowns(model: &Model) -> bool {
     };
     nodes.into_iter().any(|id| match graph.node(id) {
         Node::Select(condition, a, b) => !moving(condition).is_empty() && moving(a) != moving(b),
+        Node::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => {
+            deciders == Deciders::Kinks && moving(a) != moving(b)
+        }
         _ => false,
     })
 }

@@ -89,6 +89,10 @@ pub(super) struct Discrete {
     pub relations: FastMap<ExprId, Span>,
     /// Whether relations are held even where nothing but equations reads them.
     pub holds_relations: bool,
+    /// Whether kinks that choose between different unknowns are relations as well.
+    pub holds_kinks: bool,
+    /// Relations by which `min` and `max` are their first arguments.
+    pub firsts: HashSet<ExprId>,
     /// How many `noEvent` and the like are around the present place.
     pub quiet: usize,
     /// Conditions of the `when`s around the present statement.
@@ -449,6 +453,9 @@ impl<'a> Elaborator<'a> {
     pub(super) fn settle_discrete(&mut self) {
         if !self.has_errors() {
             self.check_derivatives();
+        }
+        if self.discrete.holds_kinks {
+            self.kinks_as_relations();
         }
         if self.is_hybrid() {
             return self.settle_hybrid();

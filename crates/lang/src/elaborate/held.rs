@@ -28,6 +28,15 @@ struct Rules {
     starts: Vec<(usize, ExprId)>,
 }
 
+/// Whether a node says which of two numbers is greater.
+fn is_order(node: Node) -> bool {
+    use BinaryOp::{Greater, GreaterEqual, Less, LessEqual};
+    matches!(
+        node,
+        Node::Binary(Less | LessEqual | Greater | GreaterEqual, ..)
+    )
+}
+
 impl Elaborator<'_> {
     /// Whether anything is held between events.
     pub(super) fn is_hybrid(&self) -> bool {
@@ -38,6 +47,73 @@ impl Elaborator<'_> {
             || !discrete.samples.is_empty()
             || !discrete.delays.is_empty()
             || (discrete.holds_relations && !discrete.relations.is_empty())
+    }
+
+    /// `min` and `max` of different unknowns become choices, and relations of choices between different unknowns make events, in `noEvent`
+    /// too.
+    pub(super) fn kinks_as_relations(&mut self) {
+        let equations = self.equations.iter().chain(&self.initial_equations);
+        let roots: Vec<ExprId> = equations.flat_map(|e| [e.left, e.right]).collect();
+        let images = self.rebuilt(&roots, |elaborator, id, plain| {
+            let span = elaborator.spans.get(&id).copied().unwrap_or_default();
+            match elaborator.graph.node(plain) {
+                Node::Binary(op @ (BinaryOp::Min | BinaryOp::Max), a, b)
+                    if elaborator.moving(a) != elaborator.moving(b) =>
+                {
+                    let relation = match op {
+                        BinaryOp::Min => BinaryOp::LessEqual,
+                        _ => BinaryOp::GreaterEqual,
+                    };
+                    let relation = elaborator.graph.binary(relation, a, b);
+                    elaborator
+                        .discrete
+                        .relations
+                        .entry(relation)
+                        .or_insert(span);
+                    elaborator.discrete.firsts.insert(relation);
+                    elaborator.graph.select(relation, a, b)
+                }
+                Node::Select(condition, a, b) if elaborator.moving(a) != elaborator.moving(b) => {
+                    let all = elaborator.walker.reachable(&elaborator.graph, &[condition]);
+                    let mut all = all.to_vec();
+                    all.retain(|&node| is_order(elaborator.graph.node(node)));
+                    for relation in all {
+                        let place = elaborator.spans.get(&relation).copied().unwrap_or(span);
+                        elaborator
+                            .discrete
+                            .relations
+                            .entry(relation)
+                            .or_insert(place);
+                    }
+                    plain
+                }
+                _ => plain,
+            }
+        });
+        self.put_sides(&images);
+    }
+
+    /// Gives equations and initial equations other sides, two for each.
+    fn put_sides(&mut self, sides: &[ExprId]) {
+        let n_equations = self.equations.len();
+        for (at, pair) in sides.chunks_exact(2).enumerate() {
+            let residual = self.graph.sub(pair[0], pair[1]);
+            let equation = match at < n_equations {
+                true => &mut self.equations[at],
+                false => &mut self.initial_equations[at - n_equations],
+            };
+            (equation.left, equation.right, equation.residual) = (pair[0], pair[1], residual);
+        }
+    }
+
+    /// The unknowns and inputs in an expression, and the time.
+    fn moving(&mut self, expr: ExprId) -> Vec<Symbol> {
+        let symbols = self.walker.symbols(&self.graph, &[expr]).into_iter();
+        let mut found: Vec<(SymbolId, Symbol)> =
+            symbols.map(|id| (id, self.symbols.get(id))).collect();
+        found.retain(|(_, symbol)| !matches!(symbol, Symbol::Parameter(_)));
+        found.sort_unstable_by_key(|(id, _)| *id);
+        found.into_iter().map(|(_, symbol)| symbol).collect()
     }
 
     /// Makes parameters of all that rests between events.
@@ -399,15 +475,7 @@ impl Elaborator<'_> {
         }
         hybrid.relations = relations;
         let images = self.held(&images[n_rules..], hybrid, true);
-        let n_equations = self.equations.len();
-        for (at, pair) in images.chunks_exact(2).enumerate() {
-            let residual = self.graph.sub(pair[0], pair[1]);
-            let equation = match at < n_equations {
-                true => &mut self.equations[at],
-                false => &mut self.initial_equations[at - n_equations],
-            };
-            (equation.left, equation.right, equation.residual) = (pair[0], pair[1], residual);
-        }
+        self.put_sides(&images);
     }
 
     /// Relations that keep the argument of a root from being negative and that no rule reads: `if h > 0 then sqrt(h) else 0`.
@@ -754,7 +822,11 @@ impl Elaborator<'_> {
     }
 
     fn hold(&mut self, expr: ExprId, by: ChangedBy, span: Span, hybrid: &mut Hybrid) -> ExprId {
-        let name = shorten(&self.slice(span), 60);
+        let written = self.slice(span);
+        let name = match self.discrete.firsts.contains(&expr) {
+            true => shorten(&format!("first of {written}"), 60),
+            false => shorten(&written, 60),
+        };
         let parameter = self.held_parameter(&name, Type::Boolean, None, span);
         hybrid.relations.push(HeldRelation {
             parameter,

@@ -255,6 +255,7 @@ pub fn elaborate<'a>(
         connections: Default::default(),
         discrete: discrete::Discrete {
             holds_relations: outside.holds_relations,
+            holds_kinks: outside.holds_kinks,
             ..Default::default()
         },
         clocks: Default::default(),
