@@ -1,7 +1,7 @@
 //! The command `init`: what it prints, its exit status, and what it leaves alone.
 
 use crate::common;
-use crate::common::{daelight, json, root, status, stdout};
+use crate::common::{Random, daelight, daelight_with_input, json, root, status, stdout};
 use serde_json::Value;
 use std::path::Path;
 
@@ -275,4 +275,28 @@ fn fixed_values_at_a_step_are_kept_or_refused() {
             }
         }
     }
+}
+
+/// Values of any size agree or contradict each other by their own decimals: y = c x with whole numbers times a power of ten.
+#[test]
+fn fixed_values_of_any_size_contradict_each_other_by_their_decimals() {
+    let mut random = Random(41);
+    for power in (-18..=9).step_by(3) {
+        let (x, c) = (2 + random.below(98), 2 + random.below(8));
+        let (c, y) = (c as u64, (x * c) as u64);
+        for (y, agrees) in [(y, true), (y + 1, false), (2 * y, false)] {
+            let text = format!(
+                "model U Real x(start = {x}e{power}, fixed = true), y(start = {y}e{power}, fixed = true); equation der(x) = -x; y = {c}*x; end U;"
+            );
+            for command in ["init", "solve"] {
+                let found = daelight_with_input(&[command, "-"], text.as_bytes());
+                let shown = common::stderr(&found);
+                assert_eq!(found.status.success(), agrees, "{command}: {text}{shown}");
+            }
+        }
+    }
+    // Decimals of parameters that cancel, and values beside them, are not asked for more than their rounding.
+    let text = "model R parameter Real a = 0.1, b = 0.2, c = 0.3; Real x(start = 1e-9, fixed = true), y(start = 1e-9, fixed = true); equation der(x) = -x; y = x + a + b - c; end R;";
+    let found = daelight_with_input(&["init", "-"], text.as_bytes());
+    assert!(found.status.success(), "{}", common::stderr(&found));
 }

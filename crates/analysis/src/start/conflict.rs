@@ -1,11 +1,12 @@
 //! Conditions that contradict each other: a smallest set of them, the constraint they break, and what to free;
 //! section 8 of `docs/theory/initial.md`.
 
-use super::freedom::{freedom, written_roundings};
+use super::agreement::agrees_as_written;
+use super::freedom::freedom;
 use crate::System;
 use crate::hidden::hidden_constraints;
 use crate::initial::{Closeness, ConsistentPoint, Finder, Request, Row, TaylorJet, nominal};
-use crate::tolerances::{BESIDE, FAR_OFF, HOLDS};
+use crate::tolerances::{BESIDE, FAR_OFF};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -129,7 +130,13 @@ impl Judge<'_, '_> {
                 .finder
                 .from_beside(&request, attempt, size, self.deadline);
             if let Ok(point) = found {
-                return Some(point);
+                let freedom = freedom(self.system, self.finder, &request, &point.jet);
+                let agrees = freedom.is_none_or(|freedom| {
+                    let jet = &point.jet;
+                    agrees_as_written(self.system, self.finder, &request, jet, &freedom)
+                        .unwrap_or(true)
+                });
+                return agrees.then_some(point);
             }
             if self.out_of_time() {
                 return None;
@@ -148,12 +155,9 @@ impl Judge<'_, '_> {
             .map(|at| conditions[*at].row)
             .collect();
         let residuals = self.finder.residuals(&rest, &point.jet)?;
-        let roundings = written_roundings(self.finder, &request, &point.jet, &freedom)?;
-        let mut rest = residuals.iter().zip(roundings);
-        let holds = |(&(relative, off), rounding): (&(f64, f64), f64)| {
-            relative <= HOLDS || (relative <= ACCEPTED && off.abs() <= rounding)
-        };
-        rest.all(holds).then_some(point)
+        let is_close = residuals.iter().all(|residual| residual.0 <= ACCEPTED);
+        let agrees = agrees_as_written(self.system, self.finder, &request, &point.jet, &freedom)?;
+        (is_close && agrees).then_some(point)
     }
 
     /// Decides about conditions that the search could not satisfy.

@@ -1,7 +1,6 @@
 //! What can still be chosen at a consistent point, and what each condition uses up; section 7 of
 //! `docs/theory/initial.md`.
 
-use super::conflict::ACCEPTED;
 use crate::System;
 use crate::initial::{Finder, Limits, Request, Row, Selection, TaylorJet, nominal};
 use crate::judgement::free_unknowns;
@@ -163,61 +162,6 @@ pub fn freedom(
         redundant,
         free: free_unknowns(system, &change, &units),
     })
-}
-
-/// How far the values of the conditions that follow from others may be off for the decimals that they and those are written with, (13)
-/// of `docs/theory/initial.md`; in the order of [`Freedom::redundant`].
-pub fn written_roundings(
-    finder: &mut Finder<'_>,
-    request: &Request,
-    jet: &TaylorJet,
-    found: &Freedom,
-) -> Option<Vec<f64>> {
-    let mut selection = finder.base(request);
-    selection
-        .rows
-        .retain(|row| matches!(row, Row::Equation { .. }));
-    let open = directions(finder, &selection, jet, 0)?;
-    let conditions = Selection {
-        rows: request.conditions.clone(),
-        columns: selection.columns.clone(),
-    };
-    let (gradients, units) = finder.matrix(&conditions, jet)?;
-    let effect = gradients.matmul(&open.kernel);
-    let n_open = open.kernel.ncols();
-    let raw = |at: usize, k: usize| effect[(at, k)] / units.rows[at];
-    let others = Mat::from_fn(n_open, found.using.len(), |k, i| raw(found.using[i], k));
-    let mut qr = Qr::new();
-    qr.factor(others.view()).ok()?;
-    let rounding = |at: usize| match request.conditions[at] {
-        Row::Value { value, .. } => written_rounding(value),
-        _ => 0.0,
-    };
-    let of = |&at: &usize| {
-        let mut shares = vec![0.0; found.using.len()];
-        if !shares.is_empty() {
-            let right: Vec<f64> = (0..n_open).map(|k| raw(at, k)).collect();
-            qr.least_squares(shares.len(), &right, &mut shares).ok()?;
-        }
-        let inherited = shares.iter().zip(&found.using);
-        let inherited = inherited.map(|(share, &other)| share.abs() * rounding(other));
-        Some(rounding(at) + inherited.sum::<f64>())
-    };
-    found.redundant.iter().map(of).collect()
-}
-
-/// Half a unit of the last decimal of a value, where that may have been rounded: a shorter decimal is meant as it stands.
-fn written_rounding(value: f64) -> f64 {
-    let text = format!("{value:e}");
-    let half = text.split_once('e').and_then(|(digits, exponent)| {
-        let n_decimals = digits
-            .split_once('.')
-            .map_or(0, |(_, decimals)| decimals.len());
-        let exponent: i32 = exponent.parse().ok()?;
-        Some(0.5 * 10_f64.powi(exponent - n_decimals as i32))
-    });
-    half.filter(|half| *half <= ACCEPTED * value.abs().max(1.0))
-        .unwrap_or(0.0)
 }
 
 /// The same at a jet on which the conditions hold, conditions on a fold counted: to first order y = -1 follows from x^2 + y^2 = 1 at (0, -1) and leaves x free, and no x

@@ -3,6 +3,7 @@
 //! [`find_start`] asks [`crate::initial`] for points and decides what the answers mean: a start, a contradiction between
 //! fixed values, a singular point, or a search that gave up. The rules are in `docs/theory/initial.md`.
 
+mod agreement;
 mod bounds;
 mod conflict;
 mod freedom;
@@ -24,6 +25,7 @@ use crate::passport::Passport;
 use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
 use crate::tolerances::{FAR_OFF, HOLDS, LARGEST_DENSE};
+use agreement::agrees_as_written;
 use conflict::{Judge, Resolution};
 use daelight_expr::{Fault, FaultKind, Walker};
 use daelight_lang::Symbol;
@@ -439,12 +441,38 @@ impl Search<'_> {
             Ok(found) => found,
             Err(conflict) => return Outcome::Conflict(conflict),
         };
-        Outcome::Found(Box::new(self.start(
-            &mut finder,
-            &request,
-            point,
-            conditions,
-        )))
+        let start = self.start(&mut finder, &request, point, conditions);
+        match self.contradicted(&mut finder, &request, &start) {
+            Some(conflict) => Outcome::Conflict(conflict),
+            None => Outcome::Found(Box::new(start)),
+        }
+    }
+
+    /// A contradiction that is smaller than what rows are found to: values far below 1 have sizes of their own.
+    fn contradicted(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        start: &Start,
+    ) -> Option<Box<Conflict>> {
+        let freedom = start.freedom.as_ref()?;
+        if freedom.redundant.is_empty() {
+            return None;
+        }
+        let given = Request {
+            conditions: start.conditions.iter().map(|c| c.row).collect(),
+            budget: self.remaining(),
+            ..request.clone()
+        };
+        let jet = &start.point.jet;
+        if agrees_as_written(self.system, finder, &given, jet, freedom) != Some(false) {
+            return None;
+        }
+        let mut judge = self.judge(finder, request, jet);
+        match judge.resolve(&start.conditions) {
+            Resolution::Accepted(_) => None,
+            Resolution::Conflict(conflict) => Some(conflict),
+        }
     }
 
     /// The start that rewritten equations lead to, where those of the model have no order to be solved in.

@@ -63,7 +63,10 @@ pub(crate) fn start_point(
     let offsets = system.dae().sound().map(StageOffsets::of);
     let direct = consistent_start(system, offsets, &request);
     match direct {
-        Ok(point) if violated(system, point.jet.values()).is_empty() => {
+        Ok(point)
+            if violated(system, point.jet.values()).is_empty()
+                && !is_given_twice(system, &request) =>
+        {
             return Ok((point, request));
         }
         Err(NoPoint::TooLarge { .. }) if offsets.is_some() => {
@@ -77,6 +80,11 @@ pub(crate) fn start_point(
     let wanted = StartRequest::of(&left, Others::No);
     match (find_start_after(system, &wanted, known), &direct) {
         (Outcome::Found(start), _) => Ok((start.point, request)),
+        // What is given twice by values far below 1 contradicts itself by less than points are found to.
+        (Outcome::Conflict(_), Ok(_)) if is_given_twice(system, &request) => {
+            let judgement = Judgement::new(system, &in_time(&request, options, began));
+            Err(NoRun::NoStart(shown(judgement, options)))
+        }
         (_, Ok(point)) => Ok((point.clone(), request)),
         (Outcome::Singular(singular), _) => Err(NoRun::SingularStart(Box::new(singular.passport))),
         _ => {
@@ -90,6 +98,13 @@ pub(crate) fn start_point(
             })
         }
     }
+}
+
+/// Whether more is fixed than can be chosen.
+fn is_given_twice(system: &System, request: &Request) -> bool {
+    let n_conditions = request.conditions.len() as u64;
+    let structure = system.structure().ok();
+    structure.is_some_and(|structure| n_conditions > structure.n_degrees_of_freedom())
 }
 
 /// The same request in the time that is left of the budget of a run, given when it began.
