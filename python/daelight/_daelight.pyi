@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+FAN_LEVELS: list[float]
 
 Floats = NDArray[np.float64]
 Arrays = tuple[Floats, Floats, Floats]
@@ -21,6 +22,9 @@ def picture(
     panels: Sequence[tuple[str, Sequence[tuple[str, Sequence[float], Sequence[float]]]]],
     marks: Sequence[tuple[float, str]],
     dark: bool,
+) -> str: ...
+def fan_picture(
+    title: str, times: Sequence[float], rows: Sequence[tuple[str, Sequence[Sequence[float]]]], dark: bool
 ) -> str: ...
 
 def linearize(

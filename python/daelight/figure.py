@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._daelight import picture, write_whole
+from ._daelight import fan_picture, picture, write_whole
 
 
 class Figure:
@@ -74,3 +74,8 @@ def curves(
         else [(name, [(name, x, y)]) for name, x, y in lines]
     )
     return Figure(picture(title, "t", shown, list(marks), dark))
+
+
+def fans(title: str, t: Sequence[float], rows: Mapping[str, Sequence[Sequence[float]]], *, dark: bool = False) -> Figure:
+    """Quantiles of each quantity at each time, `[time, quantile]`, as bands with their median: one panel each."""
+    return Figure(fan_picture(title, list(t), list(rows.items()), dark))

@@ -15,20 +15,27 @@ from __future__ import annotations
 import functools
 import html
 import itertools
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import arguments
+from ._daelight import FAN_LEVELS
+from .figure import Figure, fans
 from .model import Model, rebuilt
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
 # Times of an ensemble where none are asked for.
 _N_TIMES = 101
+
+# Fans that are drawn where no unknowns are named.
+_MOST_FANS = 4
 
 # Most points that travel together.
 _MOST_IN_CHUNK = 256
@@ -112,8 +119,8 @@ class SweepResult(Mapping[str, NDArray[Any]]):
 class Ensemble:
     """Many runs of one model, as `Model.solve_many` gives them.
 
-    `t` are the times, `y` the values `[point, unknown, time]` (NaN where a run did not come so far), `names` the unknowns, `status` how each
-    run ended and `reasons` why, empty where all is well. `ensemble["x"]` is one unknown, `[point, time]`.
+    `points` are the values of the parameters by name, `t` the times, `y` the values `[point, unknown, time]` (NaN where a run did not come so far), `names` the unknowns, `status` how each
+    run ended and `reasons` why, empty where all is well. `ensemble["x"]` is one unknown, `[point, time]`. Notebooks show an ensemble as its fan.
 
     >>> import daelight
     >>> runs = daelight.example("pendulum").solve_many({"L": [0.5, 1.0, 2.0]}, t_eval=[0.0, 0.5])
@@ -122,8 +129,17 @@ class Ensemble:
     """
 
     def __init__(
-        self, t: NDArray[Any], y: NDArray[Any], names: list[str], status: list[str], reasons: list[str]
+        self,
+        model: str,
+        points: dict[str, NDArray[Any]],
+        t: NDArray[Any],
+        y: NDArray[Any],
+        names: list[str],
+        status: list[str],
+        reasons: list[str],
     ) -> None:
+        self.model = model
+        self.points = points
         self.t = t
         self.y = y
         self.names = names
@@ -143,8 +159,50 @@ class Ensemble:
         >>> runs.bands("x", [0.5])[:, 0].tolist()
         [1.0]
         """
-        found: NDArray[Any] = np.nanquantile(self[name], np.asarray(quantiles, dtype=float), axis=0)
+        with warnings.catch_warnings():
+            # Where no run came there is no quantile, which is NaN.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found: NDArray[Any] = np.nanquantile(self[name], np.asarray(quantiles, dtype=float), axis=0)
         return found
+
+    @overload
+    def plot(self, *names: str, ax: None = None, dark: bool = False) -> Figure: ...
+    @overload
+    def plot(self, *names: str, ax: Axes, dark: bool = False) -> Axes: ...
+    def plot(self, *names: str, ax: Axes | None = None, dark: bool = False) -> Figure | Axes:
+        """The fan of some unknowns over time, of the first few by default: half of the runs lie in the inner band, nine of ten in the outer one.
+
+        Runs that had ended by a time do not count there. Without `ax` the picture is SVG and needs no further package; with `ax` it is drawn there
+        by matplotlib.
+
+        >>> import daelight
+        >>> runs = daelight.example("pendulum").solve_many({"L": [0.5, 1.0, 2.0]}, t_span=(0, 1))
+        >>> runs.plot("x").svg.startswith("<svg")
+        True
+        """
+        example = ", ".join(f'"{name}"' for name in self.names[:2])
+        for name in names:
+            arguments.text("plot", name, f"names one by one, such as plot({example})")
+        found = {name: self.bands(name, FAN_LEVELS) for name in names or self.names[:_MOST_FANS]}
+        if ax is None:
+            return fans(self.model, self.t.tolist(), {name: rows.T.tolist() for name, rows in found.items()}, dark=dark)
+        # matplotlib does not say what its methods take beside what is named.
+        drawn: Any = ax
+        for name, (least, low, median, high, most) in found.items():
+            (line,) = drawn.plot(self.t, median, label=name)
+            drawn.fill_between(self.t, least, most, color=line.get_color(), alpha=0.25, linewidth=0)
+            drawn.fill_between(self.t, low, high, color=line.get_color(), alpha=0.25, linewidth=0)
+        drawn.set_xlabel("time")
+        drawn.legend()
+        return ax
+
+    def _repr_html_(self) -> str:
+        words, counts = np.unique(self.status, return_counts=True)
+        ended = ", ".join(f"{count} {word or 'not begun'}" for word, count in zip(words, counts))
+        first = next((reason for reason in self.reasons if reason), "")
+        why = f"<br>The first that did not: {html.escape(first)}" if first else ""
+        about = f"<p><b>{html.escape(self.model)}</b>, {len(self.reasons)} runs: {ended}.{why}</p>"
+        return about + (self.plot().svg if self.names and self.reasons else "")
 
     def __repr__(self) -> str:
         return f"<daelight.Ensemble: {len(self.reasons)} runs, {len(self.t)} times, {', '.join(self.names)}>"
@@ -176,7 +234,7 @@ def solve_many(
     tolerance, n_threads = arguments.optional_number("rtol", rtol), arguments.optional_count("threads", threads)
     values, names, status, reasons = core.solve_many(list(given), rows, times, span, tolerance, n_threads)
     y = values.reshape(len(rows), len(times), len(names)).transpose(0, 2, 1)
-    return Ensemble(times, y, names, status, reasons)
+    return Ensemble(core.name, dict(zip(given, columns)), times, y, names, status, reasons)
 
 
 def _cell(value: object) -> str:

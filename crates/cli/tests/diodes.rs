@@ -68,7 +68,8 @@ fn a_diode_is_followed_between_the_steps() {
             let run = [
                 "solve", "-", "--to", "1", "--method", method, "--out", "-", "-q",
             ];
-            let arguments = [&run[..], &["--save-at", &times.join(",")]].concat();
+            let times = times.join(",");
+            let arguments = [&run[..], &["--save-at", &times]].concat();
             let output = daelight_with_input(&arguments, text.as_bytes());
             let table = String::from_utf8(output.stdout).expect("a table");
             let mut rows = table

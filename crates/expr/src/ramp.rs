@@ -221,6 +221,10 @@ impl Mul for Ramp {
 
 impl Div for Ramp {
     type Output = Self;
+    #[allow(
+        clippy::suspicious_arithmetic_impl,
+        reason = "a quotient is the product with the inverse"
+    )]
     fn div(self, other: Self) -> Self {
         self * other.inverse()
     }
@@ -332,6 +336,8 @@ impl Scalar for Ramp {
 mod tests {
     use super::*;
 
+    type Function = Box<dyn Fn(f64, f64) -> f64>;
+
     /// What an expression of lines with remainders is at random places lies in its ramp, and within its line.
     #[test]
     fn numbers_lie_in_their_ramps() {
@@ -376,7 +382,7 @@ mod tests {
                     (p, [at(lines[0], draw()), at(lines[1], draw())])
                 })
                 .collect();
-            let mut cases: Vec<(Ramp, Box<dyn Fn(f64, f64) -> f64>)> = vec![
+            let mut cases: Vec<(Ramp, Function)> = vec![
                 (a + b, Box::new(|x, y| x + y)),
                 (a - b, Box::new(|x, y| x - y)),
                 (a * b, Box::new(|x, y| x * y)),

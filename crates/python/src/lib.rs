@@ -26,7 +26,7 @@ mod _daelight {
     #[pymodule_export]
     use crate::model::{Model, built_in_models, explanation};
     #[pymodule_export]
-    use crate::picture::picture;
+    use crate::picture::{fan_picture, picture};
     #[pymodule_export]
     use crate::residual::{Polynomials, integrate_residual};
     #[pymodule_export]
@@ -36,4 +36,8 @@ mod _daelight {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// The quantiles of `fan_picture`.
+    #[pymodule_export]
+    const FAN_LEVELS: [f64; 5] = daelight_show::picture::FAN_QUANTILES;
 }

@@ -87,12 +87,15 @@ fn dependencies(model: &Model) -> Vec<Depends> {
     depends
 }
 
-/// Expressions as quotients of trigonometric polynomials, what they are made of, or what was refused, by position.
+/// What was refused, by position.
+pub(crate) type Refusals = Vec<(usize, Unconverted)>;
+
+/// Expressions as quotients of trigonometric polynomials, and what they are made of.
 pub(crate) fn trigonometric<'a>(
     model: &'a Model,
     keep: &'a [bool],
     expressions: &[ExprId],
-) -> Result<(Vec<Quotient>, Trigonometric<'a>), Vec<(usize, Unconverted)>> {
+) -> Result<(Vec<Quotient>, Trigonometric<'a>), Refusals> {
     let budget = ConversionBudget {
         terms: MOST_TERMS,
         products: usize::MAX,

@@ -3,6 +3,7 @@
 use crate::terminal::Wrong;
 use daelight::sweep::{BoundaryCurve as Boundary, Measure, Measured, Sweep, SweepRow};
 use daelight_plot::{Curve, Figure, Map, Panel, Stroke};
+use daelight_show::picture::{self, FAN_QUANTILES, Fan};
 use std::collections::BTreeMap;
 
 /// Pixels of a map, and of a panel of curves.
@@ -56,25 +57,14 @@ pub fn figure(sweep: &Sweep, rows: &[SweepRow]) -> Figure {
     figure.size(width, height)
 }
 
-/// Quantiles of unknowns over all runs: half of the runs are in the inner band, nine of ten in the outer one.
+/// Quantiles of unknowns over all runs.
 pub fn bands(sweep: &Sweep, rows: &[SweepRow], unknowns: &[usize]) -> Figure {
-    let mut figure = Figure::new(sweep.name());
-    for &unknown in unknowns {
-        let found = sweep.quantiles(rows, unknown, &[0.05, 0.25, 0.5, 0.75, 0.95]);
-        let times = sweep.times().iter();
-        let band = |low: usize, high: usize| -> Vec<(f64, f64, f64)> {
-            let values = times.clone().zip(&found);
-            values.map(|(&t, q)| (t, q[low], q[high])).collect()
-        };
-        let median = times.clone().zip(&found).map(|(&t, q)| (t, q[2]));
-        let panel = Panel::new("time", sweep.unknowns()[unknown].clone())
-            .curve(Curve::band("5 to 95 %", &band(0, 4)).colour(0).faded(0.25))
-            .curve(Curve::band("25 to 75 %", &band(1, 3)).colour(0).faded(0.5))
-            .curve(Curve::line("median", median).colour(0));
-        figure = figure.panel(panel);
-    }
-    let (width, height) = CURVE_SIZE;
-    figure.size(width, height)
+    let fan = |&unknown: &usize| Fan {
+        name: sweep.unknowns()[unknown].clone(),
+        quantiles: sweep.quantiles(rows, unknown, &FAN_QUANTILES),
+    };
+    let fans = unknowns.iter().map(fan).collect();
+    picture::fans(sweep.name(), sweep.times(), fans)
 }
 
 /// What a map of a measure shows.

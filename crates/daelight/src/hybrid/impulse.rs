@@ -213,9 +213,9 @@ impl Way<'_> {
         let bent: Vec<usize> = bent.collect();
         let mut open = Vec::new();
         let hang = self.hang_on_the_course(&left)?;
-        for row in 0..self.values.len() {
+        for (row, &hangs) in hang.iter().enumerate().take(self.values.len()) {
             let is_open = bent.contains(&row) && self.left()?.is_open(row);
-            if hang[row] || is_open && !self.close(row, &mut Vec::new())? {
+            if hangs || is_open && !self.close(row, &mut Vec::new())? {
                 open.push(row);
             }
         }

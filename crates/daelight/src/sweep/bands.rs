@@ -10,7 +10,12 @@ impl Sweep {
 
     /// Quantiles of an unknown, by its position among [`Sweep::unknowns`], over all runs that came so far: for each time one value for each
     /// level between 0 and 1, NaN where no run came. Between two runs they are interpolated.
-    pub fn quantiles(&self, rows: &[SweepRow], unknown: usize, levels: &[f64]) -> Vec<Vec<f64>> {
+    pub fn quantiles<const N: usize>(
+        &self,
+        rows: &[SweepRow],
+        unknown: usize,
+        levels: &[f64; N],
+    ) -> Vec<[f64; N]> {
         let n = self.unknowns.len();
         let at_time = |time: usize| {
             let values = rows
@@ -18,10 +23,7 @@ impl Sweep {
                 .filter_map(|row| row.values.get(time * n + unknown));
             let mut known: Vec<f64> = values.copied().filter(|value| value.is_finite()).collect();
             known.sort_by(f64::total_cmp);
-            levels
-                .iter()
-                .map(|&level| quantile(&known, level))
-                .collect()
+            levels.map(|level| quantile(&known, level))
         };
         (0..self.times().len()).map(at_time).collect()
     }

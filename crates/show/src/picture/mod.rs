@@ -1,11 +1,13 @@
 //! Records as pictures: from runs, passports and tables to a [`Figure`](daelight_plot::Figure).
 
+mod fan;
 mod mechanism;
 mod response;
 mod run;
 mod structure;
 mod tables;
 
+pub use fan::{FAN_QUANTILES, Fan, fans};
 pub use mechanism::{NO_DRAWING, configurations};
 pub use response::responses;
 pub use run::{MOST_MARKS, RunPicture, feedforward, run, unknowns};
