@@ -164,9 +164,6 @@ pub(crate) const FAMILY_PLACES: [f64; 2] = [2e-3, 1e-3];
 /// of the distance leave 6e-4, 22/3 leave 2e-5, smooth ones with nothing singular within three radii 1e-8.
 pub(crate) const SMOOTH_TERMS: f64 = 1e-6;
 
-/// A relative correction up to this may be rounding of the equations.
-pub(crate) const CORRECTION_ROUNDING: f64 = 1e3 * f64::EPSILON;
-
 /// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
 /// shorter step lessens that; ten of them come from its own series. So much, relatively, may the system Jacobian be off, too.
 pub(crate) const TRANSMITTED: f64 = 100.0;

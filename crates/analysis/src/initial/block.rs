@@ -383,11 +383,11 @@ impl<'s> BlockSearch<'s> {
         median(&mut usual).is_some_and(|usual| now < at_most * usual)
     }
 
-    /// Whether the derivative of a row alone is what rounding leaves of its terms, (4b). Other derivatives of the row have other units.
+    /// Whether the derivative of a row alone, nothing beside the others of the row, is what its terms cancel to, (4b), and not one in other units.
     fn is_rounding(&mut self, jet: &TaylorJet) -> bool {
         let nominal = self.nominal;
         let beside = beside(jet, |unknown| nominal[unknown].unwrap_or(1.0));
-        self.vanishes(jet, &beside, f64::EPSILON / BESIDE)
+        self.vanishes(jet, &beside, 0.5)
     }
 
     /// Other values for the columns of the block; those that were written stay for the first guesses.

@@ -24,7 +24,7 @@ pub use closest::{Closeness, Target};
 pub use finder::Finder;
 pub use homotopy::{Followed, follow};
 pub use jet::TaylorJet;
-pub use near::Neighbours;
+pub use near::NearPoints;
 pub use newton::{Landing, Limits};
 pub(crate) use rewritten::by_rewriting;
 pub(crate) use sides::pin_branches;

@@ -8,7 +8,7 @@ use super::{StageOffsets, nominal};
 use crate::System;
 
 /// Finds many points next to each other of a large system with a structure that holds, its parameters being as they are.
-pub struct Neighbours {
+pub struct NearPoints {
     array: ConstraintArray,
     base: Selection,
     nominal: Vec<f64>,
@@ -16,7 +16,7 @@ pub struct Neighbours {
     units: Option<Units>,
 }
 
-impl Neighbours {
+impl NearPoints {
     /// `None` for small systems, and where the rows have no order.
     pub fn new(system: &System, offsets: StageOffsets<'_>) -> Option<Self> {
         let equations = system.equations();

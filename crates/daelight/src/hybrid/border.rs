@@ -5,7 +5,7 @@
 use super::ROUNDING;
 use crate::solve::unchecked;
 use daelight_analysis::initial::{
-    ConsistentPoint, Neighbours, Request, StageOffsets, TaylorJet, consistent_point,
+    ConsistentPoint, NearPoints, Request, StageOffsets, TaylorJet, consistent_point,
 };
 use daelight_analysis::structure::Offsets;
 use daelight_analysis::{Evaluator, System};
@@ -70,7 +70,7 @@ pub(super) struct Makings {
     /// Factors of the system Jacobian where it was last asked for, and the sizes of the terms of the equations there.
     factored: Option<Factored>,
     /// Of a large system, what finds points next to others, and the parameters with which it was made.
-    neighbours: Option<(Vec<f64>, Option<Neighbours>)>,
+    neighbours: Option<(Vec<f64>, Option<NearPoints>)>,
 }
 
 /// The system Jacobian at a point.
@@ -172,7 +172,7 @@ impl Makings {
                 equation: &offsets.equation,
                 variable: &offsets.variable,
             };
-            let neighbours = has_hidden.then(|| Neighbours::new(&self.system, stages));
+            let neighbours = has_hidden.then(|| NearPoints::new(&self.system, stages));
             self.neighbours = Some((parameters.to_vec(), neighbours.flatten()));
         }
         let (_, neighbours) = self.neighbours.as_mut()?;

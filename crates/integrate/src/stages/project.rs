@@ -2,7 +2,7 @@
 
 use super::{ROUNDING, SETTLED, Stages};
 use crate::outcome::Failure;
-use crate::tolerances::{CORRECTION_ROUNDING, KEPT_BY_ROUNDING, TRANSMITTED};
+use crate::tolerances::{KEPT_BY_ROUNDING, TRANSMITTED};
 use daelight_expr::JetEvaluator;
 
 /// Rounds of Newton's method in one stage before it is given up.
@@ -45,7 +45,7 @@ impl Projected {
 /// The part of a first correction that a second one is, unless it is rounding.
 #[inline(always)]
 pub(crate) fn contraction(first: f64, second: f64) -> f64 {
-    match second > CORRECTION_ROUNDING {
+    match second > FAR_OFF * ROUNDING {
         true => second / first,
         false => 0.0,
     }

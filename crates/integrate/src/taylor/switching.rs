@@ -258,13 +258,9 @@ impl Taylor<'_> {
                 match behind {
                     Some(found) => found,
                     None => {
-                        let (expr, leads_back) = (self.branch_expr(branch), leads_back);
-                        let why = StopReason::Chattering {
-                            time,
-                            expr,
-                            leads_back,
-                        };
-                        return Some(self.ended(time, why));
+                        self.close(time);
+                        self.time = time;
+                        return Some(self.chattering(branch, leads_back));
                     }
                 }
             }
