@@ -45,7 +45,8 @@ impl Projected {
 /// The part of a first correction that a second one is, unless it is rounding.
 #[inline(always)]
 pub(crate) fn contraction(first: f64, second: f64) -> f64 {
-    match second > FAR_OFF * ROUNDING {
+    // The equations are summed up with some hundred roundings.
+    match second > 1024.0 * f64::EPSILON {
         true => second / first,
         false => 0.0,
     }
