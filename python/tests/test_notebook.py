@@ -13,7 +13,7 @@ import pytest
 
 import daelight
 
-NOTEBOOKS = ["plotter", "linkage", "robotic-arm", "squeezer", "flexible-manipulator"]
+NOTEBOOKS = ["plotter", "linkage", "robotic-arm", "squeezer", "flexible-manipulator", "hoist"]
 # More characters than a page can show without scrolling for long, outside pictures and what is folded.
 MOST_SHOWN = 1500
 

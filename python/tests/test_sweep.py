@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
+from xml.etree import ElementTree
 
 import multiprocessing
 
@@ -101,6 +102,28 @@ def test_many_runs_are_single_runs() -> None:
     low, middle, high = runs.bands("x")
     assert (low <= middle).all() and (middle <= high).all()
     np.testing.assert_allclose(middle[0], np.median(lengths))
+
+
+def test_a_fan_shows_the_quantiles() -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    runs = daelight.example("pendulum").solve_many({"L": np.linspace(0.9, 1.1, 9)}, t_span=(0, 1))
+    assert runs.points["L"].tolist() == np.linspace(0.9, 1.1, 9).tolist()
+    svg = runs.plot("x", "y").svg
+    ElementTree.fromstring(svg)
+    assert "median" in svg and "5 to 95 %" in svg
+    assert "9 runs: 9 success" in runs._repr_html_()
+    with pytest.raises(KeyError, match="not an unknown"):
+        runs.plot("q")
+    figure, axes = plt.subplots()
+    runs.plot("x", ax=axes)
+    (line,) = axes.get_lines()
+    np.testing.assert_allclose(np.asarray(line.get_ydata()), runs.bands("x")[1])
+    assert len(axes.collections) == 2
+    plt.close(figure)
 
 
 def test_a_run_that_fails_has_no_values() -> None:
