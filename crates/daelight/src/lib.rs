@@ -180,7 +180,7 @@ pub fn load_text(text: &ModelText, mut options: Options, relations: Relations) -
         let held = daelight_lang::load(&text.name, &text.bytes, &options);
         let has_modes = held.model.as_ref().is_some_and(|model| {
             let found = model.hybrid.as_ref().is_some_and(|h| !h.mode.is_empty());
-            found && (is_listed || hybrid::changes_kind(model))
+            found && (is_listed || hybrid::changes_kind(model, deciders))
         });
         if has_modes {
             return held;

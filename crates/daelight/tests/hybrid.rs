@@ -1129,7 +1129,10 @@ end Diodes;";
 #[test]
 fn pairs_of_ideal_diodes_change_places() {
     let model = with_modes(DIODES);
-    assert!(daelight::hybrid::changes_kind(&model));
+    assert!(daelight::hybrid::changes_kind(
+        &model,
+        daelight::Deciders::Relations
+    ));
     let solution = run_to(&model, 0.0475);
     assert!(
         matches!(solution.end, HybridEnd::Finished),

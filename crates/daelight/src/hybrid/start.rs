@@ -243,8 +243,8 @@ pub fn switches_unknowns(model: &Model, deciders: Deciders) -> bool {
 }
 
 /// Whether relations decide what kind of equations hold: with one of them changed the index or the degrees of freedom are
-/// others, or there is no structure.
-pub fn changes_kind(model: &Model) -> bool {
+/// others, or there is no structure. Kinks that leave a mode without structure stay kinks: the branch that is not there has nothing to say.
+pub fn changes_kind(model: &Model, deciders: Deciders) -> bool {
     let (Some(hybrid), Ok(system)) = (model.hybrid.as_deref(), crate::system(model)) else {
         return false;
     };
@@ -256,7 +256,7 @@ pub fn changes_kind(model: &Model) -> bool {
     let mut driver = Driver::new(model, hybrid, &system, &options);
     let values = driver.values.clone();
     let parameters = hybrid.relations.iter().map(|r| Some(r.parameter));
-    let mut first = None;
+    let (mut first, mut changes) = (None, false);
     for flipped in std::iter::once(None).chain(parameters) {
         driver.values.clone_from(&values);
         if let Some(parameter) = flipped {
@@ -269,11 +269,15 @@ pub fn changes_kind(model: &Model) -> bool {
         };
         let mode = &driver.modes.list[mode];
         let kind = (mode.index, mode.dof);
-        if kind.0.is_none() || *first.get_or_insert(kind) != kind {
+        if kind.0.is_none() {
+            return deciders == Deciders::Relations;
+        }
+        changes |= *first.get_or_insert(kind) != kind;
+        if changes && deciders == Deciders::Relations {
             return true;
         }
     }
-    false
+    changes
 }
 
 fn listed(model: &Model, mode: &Mode) -> ListedMode {
